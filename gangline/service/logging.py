@@ -1,0 +1,88 @@
+"""Structured logging: one short line per event on stderr, as JSON for machines or in colours for people.
+
+structlog writes natively (bytes, no stdlib record in between); what libraries log through the stdlib comes out in the
+same form. Context is bound with `structlog.contextvars`. Tracebacks carry no local variables, and keys and values that
+look like credentials are blanked.
+"""
+
+import json
+import logging
+import re
+import sys
+from typing import Any, Final, Literal, TextIO
+
+import msgspec
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+LONGEST: Final = 4096
+"""Longest text value in characters: a line must go through a pipe at once, even one whose reader is slow."""
+_SECRET_KEY: Final = re.compile(r"token|password|secret|authorization|credential", re.IGNORECASE)
+_SECRET_VALUE: Final = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]+")
+_encoder: Final = msgspec.json.Encoder(enc_hook=repr, order="deterministic")
+
+
+def configure(format: Literal["json", "console"], level: str, *, stream: TextIO | None = None) -> None:  # noqa: A002 - the setting's word
+    """Set up logging for the process, before its first log line. `stream` is stderr unless given."""
+    stream = stream or sys.stderr
+    number = logging.getLevelNamesMapping()[level.upper()]
+    is_json = format == "json"
+    structlog.configure(
+        processors=[*_context(), _json_bytes if is_json else _console(stream)],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.BytesLoggerFactory(stream.buffer) if is_json else structlog.WriteLoggerFactory(stream),
+        cache_logger_on_first_use=True,
+    )
+    _route_stdlib(stream, number, _json_text if is_json else _console(stream))
+
+
+def _context() -> list[Processor]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        _discreet,
+    ]
+
+
+def _route_stdlib(stream: TextIO, level: int, renderer: Processor) -> None:
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, structlog.stdlib.ExtraAdder(), *_context()],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(max(level, logging.INFO))
+    logging.captureWarnings(capture=True)
+
+
+def _discreet(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Blank what looks like a credential and cut what is too long."""
+    return {key: "[hidden]" if _SECRET_KEY.search(key) else _short(value) for key, value in event.items()}
+
+
+def _short(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    value = _SECRET_VALUE.sub(r"\1 [hidden]", value)
+    return value if len(value) <= LONGEST else f"{value[:LONGEST]}... ({len(value)} characters)"
+
+
+def _json_bytes(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
+    try:
+        return _encoder.encode(event)
+    except (TypeError, ValueError):
+        # Lone surrogates or odd dictionary keys: a log line must never raise in the code that logs it.
+        return json.dumps({str(key): value for key, value in event.items()}, default=repr, skipkeys=True).encode()
+
+
+def _json_text(logger: WrappedLogger, method: str, event: EventDict) -> str:
+    return _json_bytes(logger, method, event).decode()
+
+
+def _console(stream: TextIO) -> structlog.dev.ConsoleRenderer:
+    return structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)

@@ -1,0 +1,67 @@
+"""A registry of our own, and what every service measures of itself and of its requests.
+
+Names are `<prefix>_<what>_<unit>[_total]` with the service's prefix (`gangline_scheduler`), base units, and labels from
+closed sets; the prometheus-client global registry is never used.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import product
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram, ProcessCollector
+from prometheus_client.metrics import MetricWrapperBase
+
+REQUEST_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+LAG_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+
+
+def new_registry() -> CollectorRegistry:
+    """Return a registry that already measures the process and its garbage collector."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    GCCollector(registry=registry)
+    return registry
+
+
+def start_at_zero(metric: MetricWrapperBase, **values: Iterable[str]) -> None:
+    """Create the series of every combination of closed label values, so that each exists before its first event."""
+    for combination in product(*values.values()):
+        metric.labels(**dict(zip(values, combination, strict=True)))
+
+
+def loop_lag_histogram(registry: CollectorRegistry, prefix: str) -> Histogram:
+    """Declare the histogram that `loop_lag.watch_loop_lag` fills."""
+    return Histogram(
+        f"{prefix}_loop_lag_seconds",
+        "How much later than asked the event loop woke a sleeper.",
+        registry=registry,
+        buckets=LAG_SECONDS,
+    )
+
+
+class RequestMetrics:
+    """Counts and times requests to the API server; satisfies `gangline.kube`'s RequestObserver."""
+
+    def __init__(self, registry: CollectorRegistry, prefix: str) -> None:
+        self._requests = Counter(
+            f"{prefix}_api_requests_total",
+            "Requests to the API server; code 0 means that no answer came.",
+            ("verb", "resource", "code"),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            f"{prefix}_api_request_seconds",
+            "Time from sending a request to the API server to its answer.",
+            ("verb",),
+            registry=registry,
+            buckets=REQUEST_SECONDS,
+        )
+        # One child per combination that occurs, a closed set: looking it up by labels costs three times as much.
+        self._count_of = lru_cache(maxsize=None)(self._requests.labels)
+        self._seconds_of = lru_cache(maxsize=None)(self._seconds.labels)
+
+    def observe(self, verb: str, resource: str, code: str, seconds: float) -> None:
+        """Count one answered or failed request; `code` is the HTTP status."""
+        self._count_of(verb, resource, code).inc()
+        self._seconds_of(verb).observe(seconds)
