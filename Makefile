@@ -1,0 +1,66 @@
+# Every target sets up what it needs: `make demo` on a fresh machine needs python3 >= 3.11 with venv, make and git.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+KEEP ?=
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+SOURCES := gangline scheduler controller tests docs
+GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reasons.md
+COMPILE := $(BIN)/python -m uv pip compile pyproject.toml --extra sandbox --group build --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-header --quiet
+
+.PHONY: help demo test lint doors types generate verify mutants bench lock clean
+
+help: ## Show this help.
+	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+demo: .venv/runtime.stamp ## Watch gangs start together on an embedded cluster (KEEP=1 leaves it up to look around).
+	$(BIN)/python -m gangline.cli demo $(if $(KEEP),--keep)
+
+test: .venv/dev.stamp ## Run all tests.
+	$(BIN)/python -m pytest
+
+lint: .venv/dev.stamp doors ## Check style, format, doors between rooms, and the lock files.
+	$(BIN)/python -m ruff check $(SOURCES)
+	$(BIN)/python -m ruff format --check $(SOURCES)
+	@if grep -nE '://|^ *-|@' requirements/*.txt | grep -v -- '--hash=sha256:'; then echo 'requirements: names, versions and hashes only, no addresses' >&2; exit 1; fi
+
+doors: .venv/dev.stamp ## Check which room imports which.
+	$(BIN)/lint-imports --no-logo
+
+types: .venv/dev.stamp ## Check types, of the tests too.
+	$(BIN)/python -m mypy $(SOURCES)
+
+generate: .venv/dev.stamp ## Write the CRD and the manuals of settings, metrics and reasons.
+	$(BIN)/python -m docs.generate
+
+verify: generate ## Fail if a generated file is not what is committed.
+	git ls-files --error-unmatch $(GENERATED) >/dev/null
+	git diff --exit-code -- $(GENERATED)
+
+mutants: .venv/dev.stamp ## Break the code on purpose; fail if no test notices.
+	$(BIN)/python -m tests.mutants.run
+
+bench: .venv/dev.stamp ## Measure; prints figures, asserts wide floors.
+	$(BIN)/python -m pytest tests/bench -p no:xdist
+
+lock: .venv/dev.stamp ## Resolve requirements/*.txt anew from pyproject.toml.
+	$(COMPILE) --upgrade -o requirements/runtime.txt
+	$(COMPILE) --upgrade --group dev -c requirements/runtime.txt -o requirements/dev.txt
+
+clean: ## Remove the virtual environment and all caches.
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=...")'
+	$(PYTHON) -m venv .venv
+
+.venv/%.stamp: requirements/%.txt pyproject.toml | .venv/pyvenv.cfg
+	$(PIP) install --require-hashes --only-binary :all: -r $<
+	$(PIP) install --no-build-isolation --no-deps -e .
+	touch $@
