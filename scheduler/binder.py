@@ -1,0 +1,248 @@
+"""Carries out `BindGang` and `ReadPod`: bounded, concurrent, exactly one result for each pod and attempt.
+
+A fixed number of workers serves two lanes. The rest of a gang whose first bind is through goes before
+gangs that have not begun, so at most as many gangs are partly bound as there are workers.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from itertools import count
+from time import perf_counter
+from typing import NamedTuple, assert_never
+
+import structlog
+
+from gangline.contract.meta import Key
+from gangline.contract.pod import Pod
+from gangline.contract.podgroup import PodGroup
+from gangline.kube.client import Client
+from gangline.kube.wire import errors
+from gangline.kube.wire.resources import POD_GROUPS, PODS
+from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Result, Unknown
+from scheduler.core.instructions import Bind, BindGang, GroupVersion, ReadPod
+from scheduler.metrics import Metrics
+
+log = structlog.get_logger(__name__)
+
+
+class _Lane(IntEnum):
+    STARTED = 0
+    FRESH = 1
+
+
+class _Open(NamedTuple):
+    """A gang of which nothing is bound yet."""
+
+    gang: BindGang
+
+
+class _Send(NamedTuple):
+    """One bind that need not wait for another."""
+
+    bind: Bind
+
+
+class _Read(NamedTuple):
+    """One pod to be read again."""
+
+    read: ReadPod
+
+
+_Job = _Open | _Send | _Read
+
+
+class Binder:
+    """Sends binds and reads; answers through `answer`, a synchronous callable.
+
+    `may_bind` says whether the lease is held; `is_known_node` whether the node still exists, since the
+    API server accepts a binding to a node that does not (201) and the pod is lost with it.
+    """
+
+    def __init__(  # noqa: D107
+        self,
+        client: Client,
+        answer: Callable[[Result], None],
+        metrics: Metrics,
+        *,
+        workers: int,
+        may_bind: Callable[[], bool],
+        is_known_node: Callable[[str], bool],
+    ) -> None:
+        self._client = client
+        self._answer = answer
+        self._metrics = metrics
+        self._workers = workers
+        self._may_bind = may_bind
+        self._is_known_node = is_known_node
+        self._jobs: asyncio.PriorityQueue[tuple[_Lane, int, _Job]] = asyncio.PriorityQueue()
+        self._sequence = count()
+        self._closed = False
+
+    def submit(self, instruction: BindGang | ReadPod) -> None:
+        """Queue one instruction; never blocks."""
+        match instruction:
+            case ReadPod():
+                self._put(_Lane.STARTED, _Read(instruction))
+            case BindGang(nothing_bound=False, binds=binds):
+                for bind in binds:
+                    self._put(_Lane.STARTED, _Send(bind))
+            case BindGang():
+                self._put(_Lane.FRESH, _Open(instruction))
+            case _:
+                assert_never(instruction)
+
+    async def run(self) -> None:
+        """Serve for ever."""
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(self._workers):
+                tasks.create_task(self._work(), name=f"binder-{number}")
+
+    async def drain(self, deadline_s: float) -> bool:
+        """Finish what has begun, refuse what has not; True when all was answered in time."""
+        self._closed = True
+        try:
+            async with asyncio.timeout(deadline_s):
+                await self._jobs.join()
+        except TimeoutError:
+            return False
+        return True
+
+    def _put(self, lane: _Lane, job: _Job) -> None:
+        self._jobs.put_nowait((lane, next(self._sequence), job))
+
+    async def _work(self) -> None:
+        while True:
+            _, _, job = await self._jobs.get()
+            self._metrics.binds_in_flight.inc()
+            try:
+                await self._do(job)
+            finally:
+                self._metrics.binds_in_flight.dec()
+                self._jobs.task_done()
+
+    async def _do(self, job: _Job) -> None:
+        match job:
+            case _Open(gang):
+                await self._open(gang)
+            case _Send(bind):
+                self._settle(await self._send(bind))
+            case _Read(read):
+                self._answer(await self._read(read))
+            case _:
+                assert_never(job)
+
+    async def _open(self, gang: BindGang) -> None:
+        """Do first what can fail first: the lease, the PodGroup's version, one bind alone."""
+        first, *rest = gang.binds
+        obstacle = await self._obstacle(gang)
+        if obstacle is not None:
+            self._refuse_all(gang.binds, *obstacle)
+            return
+        result = await self._send(first)
+        self._settle(result)
+        if isinstance(result, Refused):
+            self._refuse_all(rest, Refusal.DROPPED, f"the first bind of the gang was refused: {result.message}")
+            return
+        for bind in rest:
+            self._put(_Lane.STARTED, _Send(bind))
+
+    async def _obstacle(self, gang: BindGang) -> tuple[Refusal, str] | None:
+        if self._closed:
+            return Refusal.DROPPED, "the scheduler is stopping"
+        missing = sorted({bind.node for bind in gang.binds if not self._is_known_node(bind.node)})
+        if missing:
+            return Refusal.DROPPED, f"node {missing[0]} has gone since the plan was made"
+        if gang.confirm is None:
+            return None
+        return await self._version_obstacle(gang.confirm)
+
+    async def _version_obstacle(self, known: GroupVersion) -> tuple[Refusal, str] | None:
+        try:
+            group = await self._client.get(POD_GROUPS, Key(known.namespace, known.name), PodGroup)
+        except errors.NotFound:
+            return Refusal.STALE, "the PodGroup was deleted"
+        except errors.ApiError as error:
+            return Refusal.DROPPED, f"the PodGroup could not be read: {error}"
+        seen = (group.metadata.uid, group.metadata.resource_version)
+        if seen == (known.uid, known.resource_version):
+            return None
+        return Refusal.STALE, f"the PodGroup is at version {seen[1]}, planned with {known.resource_version}"
+
+    async def _send(self, bind: Bind) -> Bound | Refused | Unknown:
+        if not self._may_bind():
+            return _refused(bind, Refusal.DROPPED, "the lease is not held")
+        if not self._is_known_node(bind.node):
+            return _refused(bind, Refusal.DROPPED, f"node {bind.node} has gone since the plan was made")
+        started = perf_counter()
+        try:
+            await self._client.bind(Key(bind.namespace, bind.name), bind.uid, bind.node)
+        except errors.Conflict as error:
+            return await self._resolve_conflict(bind, error)
+        except errors.ApiError as error:
+            return _outcome(bind, error)
+        finally:
+            self._metrics.bind_seconds.observe(perf_counter() - started)
+        return Bound(uid=bind.uid, attempt=bind.attempt, node=bind.node)
+
+    async def _resolve_conflict(self, bind: Bind, conflict: errors.Conflict) -> Bound | Refused | Unknown:
+        """409 says that the pod has changed hands; only the pod itself says whose it is now."""
+        try:
+            pod = await self._client.get(PODS, Key(bind.namespace, bind.name), Pod)
+        except errors.NotFound:
+            return _refused(bind, Refusal.LOST, "the pod was deleted")
+        except errors.ApiError as error:
+            return Unknown(uid=bind.uid, attempt=bind.attempt, message=str(error))
+        if pod.metadata.uid != bind.uid:
+            return _refused(bind, Refusal.LOST, "another pod has taken the name")
+        if pod.spec.node_name == bind.node:
+            return Bound(uid=bind.uid, attempt=bind.attempt, node=bind.node)
+        if pod.spec.node_name:
+            return _refused(bind, Refusal.FOREIGN, f"the pod is bound to {pod.spec.node_name}")
+        if pod.metadata.deletion_timestamp is not None:
+            return _refused(bind, Refusal.LOST, "the pod is being deleted")
+        return _refused(bind, Refusal.FORBIDDEN, str(conflict))
+
+    async def _read(self, read: ReadPod) -> PodRead | PodReadFailed:
+        try:
+            pod = await self._client.get(PODS, Key(read.namespace, read.name), Pod)
+        except errors.NotFound:
+            return PodRead(uid=read.uid, attempt=read.attempt, node=None)
+        except errors.ApiError as error:
+            return PodReadFailed(uid=read.uid, attempt=read.attempt, message=str(error))
+        if pod.metadata.uid != read.uid:
+            return PodRead(uid=read.uid, attempt=read.attempt, node=None)
+        return PodRead(uid=read.uid, attempt=read.attempt, node=pod.spec.node_name or "")
+
+    def _refuse_all(self, binds: Sequence[Bind], refusal: Refusal, message: str) -> None:
+        for bind in binds:
+            self._settle(_refused(bind, refusal, message))
+
+    def _settle(self, result: Bound | Refused | Unknown) -> None:
+        match result:
+            case Bound():
+                self._metrics.binds.labels("bound").inc()
+            case Refused(refusal=refusal):
+                self._metrics.binds.labels(refusal.value.lower()).inc()
+                log.warning("bind_refused", uid=result.uid, refusal=refusal.value, message=result.message)
+            case Unknown():
+                self._metrics.binds.labels("unknown").inc()
+                log.warning("bind_outcome_unknown", uid=result.uid, message=result.message)
+            case _:
+                assert_never(result)
+        self._answer(result)
+
+
+def _refused(bind: Bind, refusal: Refusal, message: str) -> Refused:
+    return Refused(uid=bind.uid, attempt=bind.attempt, refusal=refusal, message=message)
+
+
+def _outcome(bind: Bind, error: errors.ApiError) -> Refused | Unknown:
+    """Sort an answer (design §4.8): what cannot have been done is refused, what may have been is unknown."""
+    match error:
+        case errors.NotFound():
+            return _refused(bind, Refusal.LOST, str(error))
+        case errors.TooManyRequests() | errors.ServerError() | errors.Interrupted() | errors.Unreachable():
+            return Unknown(uid=bind.uid, attempt=bind.attempt, message=str(error))
+        case _:
+            return _refused(bind, Refusal.FORBIDDEN, str(error))

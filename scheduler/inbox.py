@@ -1,0 +1,155 @@
+"""The event queue of the scheduler with a bell: where watches and results meet the loop.
+
+Until a kind has synced, all its events are of one class: its `KindSynced`, put last, is then taken last,
+and nothing is decided on a list that is only half applied.
+"""
+
+import asyncio
+from enum import IntEnum
+from typing import assert_never
+
+from gangline.base.clock import Clock
+from gangline.base.event_queue import EventQueue
+from gangline.contract.pod import Pod
+from scheduler.core.events import (
+    BudgetGone,
+    BudgetObserved,
+    Event,
+    Kind,
+    KindSynced,
+    NodeGone,
+    NodeObserved,
+    NodeUnreadable,
+    Observation,
+    PodGone,
+    PodGroupGone,
+    PodGroupObserved,
+    PodGroupUnreadable,
+    PodObserved,
+    PodUnreadable,
+    PriorityClassGone,
+    PriorityClassObserved,
+    Result,
+)
+
+EntryKey = tuple[Kind, str, str]
+
+
+class Urgency(IntEnum):
+    """Classes of the event queue, most urgent first."""
+
+    ROOM = 0
+    RULES = 1
+    WAITING = 2
+
+
+class Inbox:
+    """What has been told and not yet been applied."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._queue: EventQueue[EntryKey, Event] = EventQueue()
+        self._bell = asyncio.Event()
+        self._synced: set[Kind] = set()
+
+    def observe(self, event: Observation) -> None:
+        """Take in what a watch says; the newest version of an object replaces one that waits."""
+        key = _key(event)
+        if isinstance(event, KindSynced):
+            if event.kind in self._synced:
+                return
+            self._synced.add(event.kind)
+            urgency = Urgency.WAITING
+        else:
+            urgency = _urgency(event) if key[0] in self._synced else Urgency.WAITING
+        self._queue.put(key, event, urgency, self._clock.now())
+        self._bell.set()
+
+    def answer(self, result: Result) -> None:
+        """Take in the result of one of our own instructions; these go first and are never merged."""
+        self._queue.put_result(result)
+        self._bell.set()
+
+    def take(self, limit: int) -> list[Event]:
+        """Take at most `limit` events, results first, then the more urgent."""
+        events = self._queue.take(limit)
+        if not len(self._queue):
+            self._bell.clear()
+        return events
+
+    async def wait(self, until: float | None) -> None:
+        """Return when something has come or `until` (clock time) has come; always lets other tasks run once."""
+        await asyncio.sleep(0)
+        if self._bell.is_set():
+            return
+        timeout_s = None if until is None else max(0.0, until - self._clock.now())
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._bell.wait()
+        except TimeoutError:
+            return
+
+    def ring(self) -> None:
+        """End a wait."""
+        self._bell.set()
+
+    def depths(self) -> dict[Urgency, int]:
+        """Return how many entries wait in each class."""
+        depths = self._queue.depths()
+        return {urgency: depths.get(urgency, 0) for urgency in Urgency}
+
+    def oldest_ages_s(self) -> dict[Urgency, float]:
+        """Return the age of the oldest entry of each class; 0 for an empty one."""
+        ages = self._queue.oldest_age(self._clock.now())
+        return {urgency: ages.get(urgency, 0.0) for urgency in Urgency}
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+
+def _urgency(event: Observation) -> Urgency:
+    match event:
+        case PodObserved(pod=pod):
+            return Urgency.WAITING if _waits(pod) else Urgency.ROOM
+        case PodGone() | PodUnreadable() | NodeObserved() | NodeGone() | NodeUnreadable():
+            return Urgency.ROOM
+        case KindSynced():
+            return Urgency.WAITING
+        case _:
+            return Urgency.RULES
+
+
+def _waits(pod: Pod) -> bool:
+    return (
+        not pod.spec.node_name
+        and pod.metadata.deletion_timestamp is None
+        and pod.status.phase not in {"Succeeded", "Failed"}
+    )
+
+
+def _key(event: Observation) -> EntryKey:  # noqa: C901 - one line per kind
+    match event:
+        case KindSynced(kind=kind):
+            return (kind, "", "")
+        case PodObserved(pod=pod):
+            return (Kind.POD, *pod.metadata.key)
+        case PodGone() | PodUnreadable():
+            return (Kind.POD, event.namespace, event.name)
+        case NodeObserved(node=node):
+            return (Kind.NODE, "", node.metadata.name)
+        case NodeGone(name=name) | NodeUnreadable(name=name):
+            return (Kind.NODE, "", name)
+        case PodGroupObserved(group=group):
+            return (Kind.POD_GROUP, *group.metadata.key)
+        case PodGroupGone() | PodGroupUnreadable():
+            return (Kind.POD_GROUP, event.namespace, event.name)
+        case PriorityClassObserved(priority_class=priority_class):
+            return (Kind.PRIORITY_CLASS, "", priority_class.metadata.name)
+        case PriorityClassGone(name=name):
+            return (Kind.PRIORITY_CLASS, "", name)
+        case BudgetObserved(budget=budget):
+            return (Kind.BUDGET, *budget.metadata.key)
+        case BudgetGone():
+            return (Kind.BUDGET, event.namespace, event.name)
+        case _:
+            assert_never(event)

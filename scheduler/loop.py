@@ -1,0 +1,95 @@
+"""The loop that owns the scheduler: events in, one step, instructions out."""
+
+from collections.abc import Iterable
+from time import perf_counter
+from typing import assert_never
+
+import structlog
+
+from gangline.base.clock import Clock
+from scheduler.binder import Binder
+from scheduler.core.events import Event, SettingsGiven
+from scheduler.core.instructions import Announce, BindGang, Instruction, ReadPod, WriteCondition
+from scheduler.core.machine import Decision, Scheduler, Step
+from scheduler.inbox import Inbox
+from scheduler.metrics import Metrics
+from scheduler.statuswriter import StatusWriter
+
+log = structlog.get_logger(__name__)
+
+STEP_S = 0.02
+"""How long one step may keep the event loop from everything else."""
+_EVENTS_AT_LEAST = 16
+_EVENTS_AT_MOST = 4096
+
+
+class Executor:
+    """Hands each instruction to the shell that carries it out; never blocks."""
+
+    def __init__(self, binder: Binder, status_writer: StatusWriter) -> None:
+        self._binder = binder
+        self._status_writer = status_writer
+
+    def submit(self, instructions: Iterable[Instruction]) -> None:
+        """Start carrying out instructions, in order."""
+        for instruction in instructions:
+            match instruction:
+                case BindGang():
+                    self._status_writer.drop(bind.uid for bind in instruction.binds)
+                    self._binder.submit(instruction)
+                    log.info("gang_planned", gang=instruction.gang, members=len(instruction.binds))
+                case ReadPod():
+                    self._binder.submit(instruction)
+                case WriteCondition():
+                    self._status_writer.write(instruction)
+                case Announce():
+                    self._status_writer.announce(instruction)
+                case _:
+                    assert_never(instruction)
+
+
+class Loop:
+    """Steps the scheduler for ever. How many events a step takes follows from how long the last one took."""
+
+    def __init__(
+        self, scheduler: Scheduler, inbox: Inbox, executor: Executor, metrics: Metrics, *, clock: Clock
+    ) -> None:
+        self._scheduler = scheduler
+        self._inbox = inbox
+        self._executor = executor
+        self._metrics = metrics
+        self._clock = clock
+        self._limit = 256
+        self.stopping = False
+
+    async def run(self, settings: SettingsGiven) -> None:
+        """Decide until `stopping`; from then on results are still taken in, and nothing is ordered."""
+        step = self._step([settings])
+        while True:
+            if not self.stopping:
+                self._executor.submit(step.instructions)
+            await self._inbox.wait(self._clock.now() if step.more else step.wake_at)
+            step = self._step(self._inbox.take(self._limit))
+
+    def _step(self, events: list[Event]) -> Step:
+        started = perf_counter()
+        step = self._scheduler.handle(events, self._clock.now())
+        seconds = perf_counter() - started
+        self._metrics.step_seconds.observe(seconds)
+        self._adapt(seconds, full=len(events) >= self._limit)
+        for decision in step.decisions:
+            self._count(decision)
+        return step
+
+    def _adapt(self, seconds: float, *, full: bool) -> None:
+        if seconds > STEP_S:
+            self._limit = max(_EVENTS_AT_LEAST, self._limit // 2)
+        elif full and seconds < STEP_S / 2:
+            self._limit = min(_EVENTS_AT_MOST, self._limit * 2)
+
+    def _count(self, decision: Decision) -> None:
+        outcome = "placed" if decision.placed else "unplaced"
+        self._metrics.decisions.labels(outcome).inc()
+        self._metrics.decided_members.labels(outcome).inc(decision.members)
+        if decision.placed:
+            self._metrics.gang_wait.observe(max(0.0, decision.waited_s))

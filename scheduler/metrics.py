@@ -1,0 +1,121 @@
+"""Every metric of the scheduler. Labels come from closed sets; `docs/metrics.md` is generated from here."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from gangline.service.metrics import RequestMetrics, loop_lag_histogram, start_at_zero
+from scheduler.core.events import ConditionOutcome, Kind, Refusal
+
+PREFIX = "gangline_scheduler"
+STEP_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+LATENCY_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+GANG_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
+EVENT_CLASSES = ("room", "rules", "waiting")
+DECISIONS = ("placed", "unplaced")
+CACHED = ("pods", "nodes", "groups", "gangs", "classes", "intents")
+BACKLOG = ("ready", "parked", "binding", "incomplete", "bound")
+
+
+class Metrics:
+    """The metric objects, on a registry of their own."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.requests = RequestMetrics(registry, PREFIX)
+        self.loop_lag = loop_lag_histogram(registry, PREFIX)
+        self._declare_watches(registry)
+        self._declare_decisions(registry)
+        self._declare_writes(registry)
+
+    def _declare_watches(self, registry: CollectorRegistry) -> None:
+        kinds = [kind.value for kind in Kind]
+        self.watch_staleness = Gauge(
+            f"{PREFIX}_watch_staleness_seconds",
+            "Time since the watch of a kind last showed life (a change or a bookmark).",
+            ("kind",),
+            registry=registry,
+        )
+        self.watch_events = Counter(
+            f"{PREFIX}_watch_events_total", "Changes that the watches delivered.", ("kind",), registry=registry
+        )
+        self.unreadable = Counter(
+            f"{PREFIX}_unreadable_objects_total",
+            "Versions of objects that could not be decoded.",
+            ("kind",),
+            registry=registry,
+        )
+        self.queue_depth = Gauge(
+            f"{PREFIX}_event_queue_depth",
+            "Objects whose newest version has not been applied yet.",
+            ("class",),
+            registry=registry,
+        )
+        self.queue_age = Gauge(
+            f"{PREFIX}_event_queue_oldest_age_seconds",
+            "Age of the oldest entry of the event queue.",
+            ("class",),
+            registry=registry,
+        )
+        start_at_zero(self.watch_staleness, kind=kinds)
+        start_at_zero(self.watch_events, kind=kinds)
+        start_at_zero(self.unreadable, kind=kinds)
+        for gauge in (self.queue_depth, self.queue_age):
+            start_at_zero(gauge, **{"class": EVENT_CLASSES})
+
+    def _declare_decisions(self, registry: CollectorRegistry) -> None:
+        self.step_seconds = Histogram(
+            f"{PREFIX}_step_seconds",
+            "Time of one step: events applied and gangs decided.",
+            registry=registry,
+            buckets=STEP_SECONDS,
+        )
+        self.decisions = Counter(
+            f"{PREFIX}_decisions_total", "Gangs decided, by outcome.", ("outcome",), registry=registry
+        )
+        self.decided_members = Counter(
+            f"{PREFIX}_decided_members_total", "Members in the decided gangs, by outcome.", ("outcome",), registry=registry
+        )
+        self.gang_wait = Histogram(
+            f"{PREFIX}_gang_wait_seconds",
+            "Time from a gang's being complete to the decision that placed it.",
+            registry=registry,
+            buckets=GANG_SECONDS,
+        )
+        self.backlog = Gauge(f"{PREFIX}_gangs", "Gangs by state.", ("state",), registry=registry)
+        self.cached = Gauge(f"{PREFIX}_cache_size", "What the cache holds.", ("what",), registry=registry)
+        self.cache_problems = Gauge(
+            f"{PREFIX}_cache_problems",
+            "Differences that /debug/validate found when it was last asked; anything but 0 is a bug.",
+            registry=registry,
+        )
+        start_at_zero(self.decisions, outcome=DECISIONS)
+        start_at_zero(self.decided_members, outcome=DECISIONS)
+        start_at_zero(self.backlog, state=BACKLOG)
+        start_at_zero(self.cached, what=CACHED)
+
+    def _declare_writes(self, registry: CollectorRegistry) -> None:
+        self.binds = Counter(f"{PREFIX}_binds_total", "Binds by result.", ("result",), registry=registry)
+        self.bind_seconds = Histogram(
+            f"{PREFIX}_bind_seconds", "Time of one bind request.", registry=registry, buckets=LATENCY_SECONDS
+        )
+        self.binds_in_flight = Gauge(
+            f"{PREFIX}_binds_in_flight", "Workers that are binding or reading a pod now.", registry=registry
+        )
+        self.gang_bound = Histogram(
+            f"{PREFIX}_gang_bound_seconds",
+            "Time from handing a gang's plan to the binder to the answer to its last bind.",
+            registry=registry,
+            buckets=GANG_SECONDS,
+        )
+        self.conditions = Counter(
+            f"{PREFIX}_conditions_total", "Writes of pod conditions, by outcome.", ("outcome",), registry=registry
+        )
+        self.events_recorded = Counter(
+            f"{PREFIX}_events_recorded_total", "Kubernetes Events handed to the recorder.", registry=registry
+        )
+        self.events_dropped = Gauge(
+            f"{PREFIX}_events_dropped", "Kubernetes Events dropped for want of budget since start.", registry=registry
+        )
+        self.lease_held = Gauge(
+            f"{PREFIX}_lease_held", "1 while this process may bind (lease held, or none asked for).", registry=registry
+        )
+        start_at_zero(self.binds, result=["bound", "unknown", *(refusal.value.lower() for refusal in Refusal)])
+        start_at_zero(self.conditions, outcome=[outcome.value.lower() for outcome in ConditionOutcome])
