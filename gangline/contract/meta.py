@@ -1,9 +1,25 @@
 """Metadata that every Kubernetes object carries, as partial Structs: only the fields that we read."""
 
-from datetime import datetime
-from typing import NamedTuple
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    OrDefault = Annotated[T, "null on the wire"]
+else:
+    OrDefault = T | None
+"""A field that null leaves at its default, so that readers never see None. For classes based on ApiObject."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def epoch_seconds(time: datetime) -> float:
+    """Seconds since 1970; a time without a zone is taken as UTC."""
+    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH).total_seconds()
 
 
 class Key(NamedTuple):
@@ -60,3 +76,14 @@ class Condition(Struct, frozen=True, kw_only=True, rename="camel"):
     message: str | None = None
     last_transition_time: datetime | None = None
     observed_generation: int | None = None
+
+
+class ApiObject(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An object of the API: null in place of metadata, spec or status means the same as leaving it out."""
+
+    metadata: OrDefault[ObjectMeta] = ObjectMeta()
+
+    def __post_init__(self) -> None:
+        for name, default in zip(self.__struct_fields__, self.__struct_defaults__, strict=True):
+            if getattr(self, name) is None:
+                force_setattr(self, name, default)

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from gangline.contract.meta import ObjectMeta
+from gangline.contract.meta import ApiObject, OrDefault
 from gangline.contract.pod import Quantity
 
 
@@ -27,9 +27,8 @@ class NodeStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     allocatable: dict[str, Quantity] | None = None
 
 
-class Node(Struct, frozen=True, kw_only=True, rename="camel"):
+class Node(ApiObject, frozen=True, kw_only=True, rename="camel"):
     """A node."""
 
-    metadata: ObjectMeta = ObjectMeta()
-    spec: NodeSpec = NodeSpec()
-    status: NodeStatus = NodeStatus()
+    spec: OrDefault[NodeSpec] = NodeSpec()
+    status: OrDefault[NodeStatus] = NodeStatus()

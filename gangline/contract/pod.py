@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from gangline.contract.meta import Condition, ObjectMeta
+from gangline.contract.meta import ApiObject, Condition, OrDefault
 
 Quantity = str | int | float
 Opaque = dict[str, Any]
@@ -164,11 +164,12 @@ class PodStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     container_statuses: tuple[ContainerStatus, ...] | None = None
     init_container_statuses: tuple[ContainerStatus, ...] | None = None
     start_time: datetime | None = None
+    allocated_resources: dict[str, Quantity] | None = None
+    resources: ResourceRequirements | None = None
 
 
-class Pod(Struct, frozen=True, kw_only=True, rename="camel"):
+class Pod(ApiObject, frozen=True, kw_only=True, rename="camel"):
     """A pod."""
 
-    metadata: ObjectMeta = ObjectMeta()
-    spec: PodSpec = PodSpec()
-    status: PodStatus = PodStatus()
+    spec: OrDefault[PodSpec] = PodSpec()
+    status: OrDefault[PodStatus] = PodStatus()

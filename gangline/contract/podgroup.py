@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from gangline.contract.meta import Condition, ObjectMeta
+from gangline.contract.meta import ApiObject, Condition, OrDefault
 from gangline.contract.pod import Quantity
 
 
@@ -45,9 +45,8 @@ class PodGroupStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     observed_generation: int | None = None
 
 
-class PodGroup(Struct, frozen=True, kw_only=True, rename="camel"):
+class PodGroup(ApiObject, frozen=True, kw_only=True, rename="camel"):
     """A group of pods that start together or not at all."""
 
-    metadata: ObjectMeta = ObjectMeta()
-    spec: PodGroupSpec = PodGroupSpec()
-    status: PodGroupStatus = PodGroupStatus()
+    spec: OrDefault[PodGroupSpec] = PodGroupSpec()
+    status: OrDefault[PodGroupStatus] = PodGroupStatus()

@@ -1,14 +1,15 @@
 """PriorityClass and PodDisruptionBudget, as partial Structs."""
 
+from typing import Any
+
 from msgspec import Struct
 
-from gangline.contract.meta import ObjectMeta
+from gangline.contract.meta import ApiObject, OrDefault
 
 
-class PriorityClass(Struct, frozen=True, kw_only=True, rename="camel"):
+class PriorityClass(ApiObject, frozen=True, kw_only=True, rename="camel"):
     """A named priority."""
 
-    metadata: ObjectMeta = ObjectMeta()
     value: int | None = None
 
 
@@ -28,15 +29,14 @@ class LabelSelector(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PodDisruptionBudgetSpec(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A budget: `minAvailable` and `maxUnavailable` are each a count, a percentage or absent."""
+    """A budget: a count, a percentage or nothing; read by `membership.gang_budget`, which trusts no form of it."""
 
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    min_available: Any = None
+    max_unavailable: Any = None
     selector: LabelSelector | None = None
 
 
-class PodDisruptionBudget(Struct, frozen=True, kw_only=True, rename="camel"):
+class PodDisruptionBudget(ApiObject, frozen=True, kw_only=True, rename="camel"):
     """A disruption budget; kube-batch's oldest way to name a gang."""
 
-    metadata: ObjectMeta = ObjectMeta()
-    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    spec: OrDefault[PodDisruptionBudgetSpec] = PodDisruptionBudgetSpec()

@@ -1,0 +1,220 @@
+"""How the members of a gang are counted, by the scheduler and the controller alike.
+
+Every function is one or two linear passes over the gang.
+"""
+
+from collections.abc import Collection, Iterable
+from enum import StrEnum
+from typing import Final, Protocol, TypeVar
+
+from msgspec import Struct
+
+from gangline.contract.membership import created_time, finished_time
+from gangline.contract.meta import ObjectMeta
+from gangline.contract.pod import Pod
+
+
+class PodPhase(StrEnum):
+    """Phases of a pod."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    UNKNOWN = "Unknown"
+
+
+_FINISHED: Final = frozenset({PodPhase.SUCCEEDED, PodPhase.FAILED})
+_PHASES: Final = {phase.value: phase for phase in PodPhase} | {"": PodPhase.PENDING}
+
+
+class Countable(Protocol):
+    """What counting reads of a linked pod."""
+
+    @property
+    def uid(self) -> str:
+        """Identity."""
+        ...
+
+    @property
+    def created_s(self) -> float:
+        """Seconds since 1970."""
+        ...
+
+    @property
+    def finished_s(self) -> float | None:
+        """Seconds since 1970, None while it has not finished."""
+        ...
+
+    @property
+    def phase(self) -> PodPhase:
+        """Phase of the pod."""
+        ...
+
+    @property
+    def node(self) -> str:
+        """Node it is bound to, or empty."""
+        ...
+
+    @property
+    def deleting(self) -> bool:
+        """It has a deletionTimestamp."""
+        ...
+
+    @property
+    def gated(self) -> bool:
+        """It has scheduling gates."""
+        ...
+
+    @property
+    def job(self) -> str:
+        """UID of the Job that owns it, or empty."""
+        ...
+
+    @property
+    def ours(self) -> bool:
+        """It names one of our schedulers."""
+        ...
+
+    @property
+    def priority(self) -> int:
+        """Its `spec.priority`."""
+        ...
+
+
+M = TypeVar("M", bound=Countable)
+
+
+class MemberFacts(Struct, frozen=True, kw_only=True):
+    """A Countable as plain values."""
+
+    uid: str
+    created_s: float
+    finished_s: float | None = None
+    phase: PodPhase = PodPhase.PENDING
+    node: str = ""
+    deleting: bool = False
+    gated: bool = False
+    job: str = ""
+    ours: bool = True
+    priority: int = 0
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """Figures of one run."""
+
+    unfinished: int = 0
+    waiting: int = 0
+    """Unfinished members without a node."""
+    bound: int = 0
+    """Unfinished members with a node."""
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+    @property
+    def scheduled(self) -> int:
+        """The figure that the PodGroup's status calls `scheduled`: the bound ones."""
+        return self.bound
+
+
+def facts_of(pod: Pod, scheduler_names: Collection[str]) -> MemberFacts:
+    """Read what counting needs of a pod; a phase that nobody knows counts as Unknown."""
+    return MemberFacts(
+        uid=pod.metadata.uid,
+        created_s=created_time(pod.metadata),
+        finished_s=finished_time(pod),
+        phase=_PHASES.get(pod.status.phase or "", PodPhase.UNKNOWN),
+        node=pod.spec.node_name or "",
+        deleting=pod.metadata.deletion_timestamp is not None,
+        gated=bool(pod.spec.scheduling_gates),
+        job=owning_job(pod.metadata),
+        ours=(pod.spec.scheduler_name or "") in scheduler_names,
+        priority=pod.spec.priority or 0,
+    )
+
+
+def owning_job(metadata: ObjectMeta) -> str:
+    """UID of the Job that controls a pod, or empty."""
+    owner = metadata.controller
+    return owner.uid if owner is not None and owner.kind == "Job" and owner.api_version.startswith("batch/") else ""
+
+
+def is_finished(member: Countable) -> bool:
+    """Tell whether the pod has succeeded or failed."""
+    return member.phase in _FINISHED
+
+
+def is_foreign(member: Countable) -> bool:
+    """Tell whether the pod waits for a scheduler that is none of ours: it counts only once it is bound."""
+    return not member.ours and not member.node
+
+
+def is_member(member: Countable) -> bool:
+    """Tell whether a linked pod counts at all: a gated one is no member yet, a deleting one no longer."""
+    return not member.gated and not member.deleting
+
+
+def current_run(members: Iterable[M]) -> list[M]:
+    """Return those who count now, in the order given.
+
+    A finished member counts only in the current run: it belongs to the Job of an unfinished member, or it
+    finished after the oldest unfinished member was created. With no unfinished member, all count.
+    """
+    counted = [member for member in members if is_member(member) and not is_foreign(member)]
+    unfinished = [member for member in counted if not is_finished(member)]
+    if not unfinished or len(unfinished) == len(counted):
+        return counted
+    started_s = min(member.created_s for member in unfinished)
+    jobs = {member.job for member in unfinished if member.job}
+    return [
+        member
+        for member in counted
+        if not is_finished(member) or member.job in jobs or _finished_after(member, started_s)
+    ]
+
+
+def count(members: Iterable[Countable]) -> Counts:
+    """Count the members of one run, as `current_run` returns them."""
+    unfinished = bound = running = succeeded = failed = 0
+    for member in members:
+        match member.phase:
+            case PodPhase.SUCCEEDED:
+                succeeded += 1
+                continue
+            case PodPhase.FAILED:
+                failed += 1
+                continue
+            case PodPhase.RUNNING:
+                running += 1
+            case _:
+                pass
+        unfinished += 1
+        bound += bool(member.node)
+    return Counts(
+        unfinished=unfinished,
+        waiting=unfinished - bound,
+        bound=bound,
+        running=running,
+        succeeded=succeeded,
+        failed=failed,
+    )
+
+
+def need(min_member: int | None, counts: Counts) -> int:
+    """How many more members must be bound for the quorum; a `minMember` that is absent or below 1 is 1."""
+    return max(quorum(min_member) - counts.bound - counts.succeeded, 0)
+
+
+def quorum(min_member: int | None) -> int:
+    """Read `minMember`: absent or below 1 is 1."""
+    return max(min_member or 1, 1)
+
+
+def mismatched(members: Iterable[Countable]) -> int:
+    """How many members wait for a scheduler that is none of ours; above 0 the group says `SchedulerMismatch`."""
+    return sum(1 for member in members if is_member(member) and is_foreign(member) and not is_finished(member))
+
+
+def _finished_after(member: Countable, time_s: float) -> bool:
+    return member.finished_s is not None and member.finished_s > time_s
