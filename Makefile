@@ -19,7 +19,7 @@ help: ## Show this help.
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 demo: .venv/runtime.stamp ## Watch gangs start together on an embedded cluster (KEEP=1 leaves it up to look around).
-	$(BIN)/python -m gangline.cli demo $(if $(KEEP),--keep)
+	$(BIN)/gangline demo $(if $(KEEP),--keep)
 
 test: .venv/dev.stamp ## Run all tests.
 	$(BIN)/python -m pytest
