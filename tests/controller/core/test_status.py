@@ -1,0 +1,343 @@
+"""The table of upstream's controller as data, row for row, and what design says beyond it."""
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec import structs
+
+from controller.core.index import Index
+from controller.core.status import Assessment, assess
+from gangline.contract.meta import Condition, Key
+from gangline.contract.pod import Pod
+from gangline.contract.podgroup import Phase, PodGroup, PodGroupStatus
+from tests.controller.builders import CREATED_S, ENDED_S, NOW, at, group, pod, pods
+
+KEY = Key("ns", "pg")
+
+
+def assessed(podgroup: PodGroup, members: Sequence[Pod], now: float = NOW) -> Assessment:
+    index = Index(["gangline"])
+    for member in members:
+        index.observe_pod(member, now)
+    return assess(podgroup, index.members(podgroup.metadata.key), now)
+
+
+def condition(assessment: Assessment, type_: str) -> Condition | None:
+    return next((found for found in assessment.status.conditions or () if found.type == type_), None)
+
+
+def shown(status: PodGroupStatus) -> str:
+    """Phase and counts as the tables write them: running/succeeded/failed."""
+    return f"{status.phase} {status.running or 0}/{status.succeeded or 0}/{status.failed or 0}"
+
+
+ROWS = [
+    # id, start phase, minMember, pods step by step, expected step by step
+    ("B1", "Scheduling", 2, ["RR"], ["Running 2/0/0"]),
+    ("B2", "Scheduling", 2, ["RRRR"], ["Running 4/0/0"]),
+    ("B3", "Scheduling", 2, ["FF"], ["Failed 0/0/2"]),
+    ("B4", "Scheduling", 2, ["SS"], ["Finished 0/2/0"]),
+    ("B5", "Pending", 2, ["PP", "PP"], ["Scheduling 0/0/0", "Scheduling 0/0/0"]),
+    ("B6", "Scheduling", 2, ["PP", "SP", "SS"], ["Scheduling 0/0/0", "Scheduling 0/1/0", "Finished 0/2/0"]),
+    ("B7", "Pending", 3, ["RR"], ["Pending 2/0/0"]),
+    ("B8", "Pending", 2, ["PP", "SS"], ["Scheduling 0/0/0", "Finished 0/2/0"]),
+    ("B10", "Pending", 3, ["PP"], ["Pending 0/0/0"]),
+    ("B11", "Running", 4, ["PP"], ["Pending 0/0/0"]),
+    ("B14", "", 3, ["BBB", "RRR"], ["Scheduling 0/0/0", "Running 3/0/0"]),
+    ("B15", "", 3, ["RRR", "SSS"], ["Running 3/0/0", "Finished 0/3/0"]),
+    ("B17", "", 3, ["RRR", "RRF"], ["Running 3/0/0", "Failed 2/0/1"]),
+    ("B19", "", 3, ["", "", ""], ["Pending 0/0/0"] * 3),
+    ("B20 on purpose", "", 3, ["PPP", "PPP"], ["Scheduling 0/0/0"] * 2),
+    ("B21 on purpose", "", 3, ["RRR"], ["Running 3/0/0"]),
+    ("B22 on purpose", "", None, ["", "", ""], ["Pending 0/0/0"] * 3),
+    ("B23 on purpose", "", None, ["R", "R", "R"], ["Running 1/0/0"] * 3),
+    ("B24 on purpose", "Running", 3, ["RRRRF"], ["Running 4/0/1"]),
+    ("B25", "Running", 3, ["FPP"], ["Scheduling 0/0/1"]),
+    ("B26", "Running", 3, ["FRP"], ["Scheduling 1/0/1"]),
+    ("B27", "Running", 3, ["SSSF"], ["Finished 0/3/1"]),
+    ("B28", "Running", 3, ["SSF"], ["Failed 0/2/1"]),
+    ("B30", "Running", 3, ["SSP"], ["Scheduling 0/2/0"]),
+    ("B31 on purpose", "Running", 3, ["SSSRR", "SSSSS"], ["Running 2/3/0", "Finished 0/5/0"]),
+    ("B32", "Running", 3, ["RRR", ""], ["Running 3/0/0", "Pending 0/0/0"]),
+    ("B33 on purpose", "Running", 3, ["RR", ""], ["Pending 2/0/0", "Pending 0/0/0"]),
+    ("B34", "Running", 3, ["RR-P", "RR-R"], ["Scheduling 2/0/0", "Running 3/0/0"]),
+    ("B36 on purpose", "Failed", 3, ["-RRR"], ["Running 3/0/0"]),
+    ("B37 on purpose", "Finished", 3, ["PPP"], ["Scheduling 0/0/0"]),
+    ("B38 on purpose, some run", "Failed", 2, ["RRF"], ["Running 2/0/1"]),
+    ("B38 on purpose, all ended", "Failed", 2, ["SSF"], ["Failed 0/2/1"]),
+    ("B39 Unknown", "Unknown", 3, ["RRR"], ["Running 3/0/0"]),
+    ("B39 PreScheduling", "PreScheduling", 3, ["RRR"], ["Running 3/0/0"]),
+    ("B39 Scheduled", "Scheduled", 3, ["RRR"], ["Running 3/0/0"]),
+    ("B51 lowered from 5", "Pending", 3, ["RRR"], ["Running 3/0/0"]),
+    ("minMember 0", "", 0, ["", "R"], ["Pending 0/0/0", "Running 1/0/0"]),
+    ("minMember negative", "", -4, ["", "R"], ["Pending 0/0/0", "Running 1/0/0"]),
+    ("pods in phase Unknown count as not started", "", 2, ["RU"], ["Scheduling 1/0/0"]),
+    ("Finished stays when its pods are removed", "Finished", 3, [""], ["Finished 0/0/0"]),
+    ("Failed stays when its pods are removed", "Failed", 3, ["F", ""], ["Failed 0/0/1", "Failed 0/0/0"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("start", "min_member", "steps", "expected"), [row[1:] for row in ROWS], ids=[r[0] for r in ROWS]
+)
+def test_phase_and_counts(start: str, min_member: int | None, steps: list[str], expected: list[str]) -> None:
+    podgroup = group(min_member, status=PodGroupStatus(phase=start))
+    seen = []
+    for letters in steps:
+        status = assessed(podgroup, pods(letters)).status
+        podgroup = structs.replace(podgroup, status=status)
+        seen.append(shown(status))
+    assert seen == expected
+
+
+AGES = [
+    # id, start phase, hours since creation at which scheduleStartTime lies, stored running
+    ("B9 on purpose", "Pending", 72, 0),
+    ("B41", "Pending", 48, 0),
+    ("B42", "Scheduling", 72, 1),
+    ("B43", "Running", 72, 2),
+    ("B44", "Pending", None, 0),
+]
+
+
+@pytest.mark.parametrize(("start", "hours", "running"), [row[1:] for row in AGES], ids=[row[0] for row in AGES])
+def test_an_old_group_that_runs_is_running(start: str, hours: int | None, running: int) -> None:
+    started = None if hours is None else at(CREATED_S + hours * 3600)
+    status = PodGroupStatus(phase=start, running=running, schedule_start_time=started)
+    assessment = assessed(group(2, status=status), pods("RR"), now=CREATED_S + 30 * 24 * 3600)
+    assert (assessment.status.phase, assessment.overdue_timeout_s) == ("Running", None)
+
+
+def test_b18_pods_without_the_label_are_nobody() -> None:
+    status = assessed(group(3), [pod("R", f"pod-{number}", group=None) for number in range(3)]).status
+    assert shown(status) == "Pending 0/0/0"
+
+
+def test_b40_groups_of_one_name_in_two_namespaces_count_their_own() -> None:
+    members = [pod("P", f"pod-{number}", namespace=space) for space in ("ns", "other") for number in range(2)]
+    phases = [assessed(group(3, namespace=space), members).status.phase for space in ("ns", "other")]
+    assert phases == ["Pending", "Pending"]
+
+
+OCCUPIED = [
+    # id, start phase, stored, owners of the pods (oldest first), expected
+    ("B12", "Pending", "test", [["new-occupied"]] * 2, "ns/new-occupied"),
+    ("B13", "Pending", "test", [["b", "a"]] * 2, "ns/a,ns/b"),
+    ("B45", "Pending", None, [[], []], None),
+    ("no owner keeps the old value", "Pending", "test", [[], []], "test"),
+    ("only the oldest pod is asked", "Pending", None, [["old"], ["new"]], "ns/old"),
+    ("empty is filled in any phase", "Running", None, [["a"], ["a"]], "ns/a"),
+    ("set is kept in any phase but Pending", "Running", "test", [["a"], ["a"]], "test"),
+    ("incomplete and empty is filled", "Pending", None, [["a"]], "ns/a"),
+    ("incomplete and set is kept", "Pending", "test", [["a"]], "test"),
+]
+
+
+@pytest.mark.parametrize(
+    ("start", "stored", "owners", "expected"), [row[1:] for row in OCCUPIED], ids=[r[0] for r in OCCUPIED]
+)
+def test_occupied_by(start: str, stored: str | None, owners: list[list[str]], expected: str | None) -> None:
+    members = [
+        pod("P", f"pod-{9 - number}", owners=names, created_s=CREATED_S + number) for number, names in enumerate(owners)
+    ]
+    status = PodGroupStatus(phase=start, occupied_by=stored)
+    assert assessed(group(2, status=status), members).status.occupied_by == expected
+
+
+SETTLING = [
+    # id, start phase, minMember, pods, seconds since the newest finish, expected phase, look again after seconds
+    ("a Job between two waves", "Running", 3, "SSS", 1.0, "Running", 4.0),
+    ("settled exactly", "Running", 3, "SSS", 5.0, "Finished", None),
+    ("a failure that removes the others", "Running", 3, "F", 1.0, "Running", 4.0),
+    ("a settled failure", "Running", 3, "F", 5.0, "Failed", None),
+    ("no phase yet, succeeded", "", 3, "SSS", 1.0, "Running", 4.0),
+    ("no phase yet, too few", "", 3, "F", 1.0, "Pending", 4.0),
+    ("a retired phase is no phase", "Scheduled", 3, "FFF", 1.0, "Scheduling", 4.0),
+    ("other rules do not wait", "Scheduling", 3, "SRR", 1.0, "Running", 4.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("start", "min_member", "letters", "age_s", "phase", "again_s"),
+    [r[1:] for r in SETTLING],
+    ids=[r[0] for r in SETTLING],
+)
+def test_finishes_settle(
+    start: str, min_member: int, letters: str, age_s: float, phase: str, again_s: float | None
+) -> None:
+    now = ENDED_S + age_s
+    assessment = assessed(group(min_member, status=PodGroupStatus(phase=start)), pods(letters), now)
+    assert assessment.status.phase == phase
+    assert assessment.look_again_at == (None if again_s is None else now + again_s)
+
+
+def test_a_finish_in_the_future_settles_after_it_was_seen() -> None:
+    index = Index(["gangline"])
+    ahead = pod("S", ended_s=NOW + 1_000_000)
+    index.observe_pod(ahead, NOW)
+    index.observe_pod(ahead, NOW + 3)
+    podgroup = group(1, status=PodGroupStatus(phase="Running"))
+    assert assess(podgroup, index.members(KEY), NOW + 3).look_again_at == NOW + 5
+    assert assess(podgroup, index.members(KEY), NOW + 5).status.phase == "Finished"
+
+
+def test_deleted_and_gated_pods_count_in_no_figure() -> None:
+    members = [pod("R", "a", deleting=True), pod("P", "b", gated=True), pod("R", "c"), pod("S", "d", deleting=True)]
+    status = assessed(group(2), members).status
+    assert (shown(status), status.scheduled) == ("Pending 1/0/0", 1)
+
+
+def test_yesterdays_pods_do_not_count_today() -> None:
+    members = [pod("S", "old", ended_s=CREATED_S + 10), pod("P", "new", created_s=CREATED_S + 20)]
+    assert shown(assessed(group(2), members).status) == "Pending 0/0/0"
+
+
+def test_scheduled_counts_members_with_a_node_that_have_not_ended() -> None:
+    assert assessed(group(3), pods("PBRUSF")).status.scheduled == 3
+
+
+TIMEOUTS = [
+    # id, scheduleTimeoutSeconds, seconds since the start, overdue
+    ("absent, before", None, 59, False),
+    ("absent, at", None, 60, True),
+    ("M12, M22: zero means 60", 0, 59, False),
+    ("M13: negative means 60", -5, 60, True),
+    ("given, before", 10, 9, False),
+    ("given, at", 10, 10, True),
+]
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "elapsed_s", "overdue"), [row[1:] for row in TIMEOUTS], ids=[r[0] for r in TIMEOUTS]
+)
+def test_the_schedule_timeout(timeout_s: int | None, elapsed_s: int, overdue: bool) -> None:
+    status = PodGroupStatus(phase="Scheduling", schedule_start_time=at(NOW))
+    assessment = assessed(group(3, status=status, timeout_s=timeout_s), pods("PPP"), NOW + elapsed_s)
+    assert assessment.overdue_timeout_s == ((timeout_s if timeout_s and timeout_s > 0 else 60) if overdue else None)
+    assert (condition(assessment, "TimedOut") is not None) == overdue
+    assert assessment.status.phase == Phase.SCHEDULING
+    assert assessment.status.schedule_start_time == at(NOW)
+
+
+STARTS = [
+    # id, pods, seconds from now of the stored start, seconds from now of the new one
+    ("complete and short of quorum: starts", "PPP", None, 0),
+    ("some bound, still short: starts", "BBP", None, 0),
+    ("goes on", "PPP", -30, -30),
+    ("quorum bound: over", "BBB", -30, None),
+    ("incomplete: over", "PP", -30, None),
+    ("a start in the future is a wrong clock", "PPP", 30, 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("letters", "stored_s", "expected_s"), [row[1:] for row in STARTS], ids=[row[0] for row in STARTS]
+)
+def test_the_schedule_start_time(letters: str, stored_s: int | None, expected_s: int | None) -> None:
+    stored = None if stored_s is None else at(NOW + stored_s)
+    status = assessed(group(3, status=PodGroupStatus(schedule_start_time=stored)), pods(letters)).status
+    assert status.schedule_start_time == (None if expected_s is None else at(NOW + expected_s))
+
+
+def test_gated_members_do_not_start_the_clock() -> None:
+    members = [*pods("PP"), pod("P", "gated", gated=True)]
+    assessment = assessed(group(3), members)
+    assert assessment.status.schedule_start_time is None
+    scheduled = condition(assessment, "Scheduled")
+    assert scheduled is not None
+    assert (scheduled.status, scheduled.reason) == ("False", "SchedulingGated")
+
+
+UNSCHEDULABLE = ("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu")
+INCOMPLETE = ("GangIncomplete", "2 of 3 members exist; the StatefulSet makes one pod at a time")
+SAID = [
+    # id, minMember, pods, what waiting pods say, status and reason of Scheduled
+    ("bound", 3, "BBB", None, "True", "QuorumReached"),
+    ("bound, and a surplus member waits", 3, "BBBP", UNSCHEDULABLE, "True", "QuorumReached"),
+    ("succeeded", 3, "SSS", None, "True", "QuorumReached"),
+    ("the scheduler says why", 3, "PPP", UNSCHEDULABLE, "False", "Unschedulable"),
+    ("no scheduler speaks", 3, "PPP", None, "False", "AwaitingScheduler"),
+    ("an old word about missing members", 3, "PPP", INCOMPLETE, "False", "AwaitingScheduler"),
+    ("too few", 3, "PP", None, "False", "GangIncomplete"),
+    ("too few, in the scheduler's words", 3, "PP", INCOMPLETE, "False", "GangIncomplete"),
+    ("too few, and an old word about room", 3, "PP", UNSCHEDULABLE, "False", "GangIncomplete"),
+    ("failed", 3, "FRR", None, "False", "MembersFailed"),
+    ("no pods", 3, "", None, "False", "GangIncomplete"),
+]
+
+
+@pytest.mark.parametrize(
+    ("min_member", "letters", "verdict", "state", "reason"), [r[1:] for r in SAID], ids=[r[0] for r in SAID]
+)
+def test_what_the_group_says(
+    min_member: int, letters: str, verdict: tuple[str, str] | None, state: str, reason: str
+) -> None:
+    scheduled = condition(assessed(group(min_member), pods(letters, verdict=verdict)), "Scheduled")
+    assert scheduled is not None
+    assert (scheduled.status, scheduled.reason) == (state, reason)
+    assert scheduled.observed_generation == 1
+    assert scheduled.message
+    if verdict is not None and reason == verdict[0] and letters != "PP":
+        assert scheduled.message == verdict[1]
+
+
+def test_the_group_says_what_most_members_say() -> None:
+    members = [*pods("PP", verdict=("Unschedulable", "new")), pod("P", "z", verdict=("BindFailed", "old"))]
+    scheduled = condition(assessed(group(3), members), "Scheduled")
+    assert scheduled is not None
+    assert scheduled.message == "new"
+
+
+def test_a_word_of_any_length_is_cut() -> None:
+    scheduled = condition(assessed(group(1), [pod("P", verdict=("Unschedulable", "x" * 1_000_000))]), "Scheduled")
+    assert scheduled is not None
+    assert len(scheduled.message or "") == 1024
+
+
+def test_a_member_that_waits_for_another_scheduler_is_reported_and_not_counted() -> None:
+    members = [*pods("PP"), pod("P", "stranger", scheduler_name="other")]
+    assessment = assessed(group(3), members)
+    mismatch = condition(assessment, "SchedulerMismatch")
+    assert mismatch is not None
+    assert (mismatch.status, mismatch.reason) == ("True", "OtherSchedulerNamed")
+    assert "other" in (mismatch.message or "")
+    assert assessment.status.phase == "Pending"
+
+
+def test_a_member_that_another_scheduler_has_bound_counts() -> None:
+    assessment = assessed(group(3), [*pods("BB"), pod("B", "stranger", scheduler_name="other")])
+    assert condition(assessment, "SchedulerMismatch") is None
+    assert (assessment.status.phase, assessment.status.scheduled) == ("Scheduling", 3)
+
+
+@pytest.mark.parametrize("type_", ["TimedOut", "SchedulerMismatch"])
+def test_a_complaint_that_has_ended_becomes_false_once_and_is_kept(type_: str) -> None:
+    raised = Condition(type=type_, status="True", reason="x", message="y", last_transition_time=at(CREATED_S))
+    podgroup = group(3, status=PodGroupStatus(conditions=(raised,)))
+    first = assessed(podgroup, pods("RRR"))
+    lowered = condition(first, type_)
+    assert lowered is not None
+    assert (lowered.status, lowered.last_transition_time) == ("False", at(NOW))
+    again = assessed(structs.replace(podgroup, status=first.status), pods("RRR"), NOW + 100)
+    assert condition(again, type_) == lowered
+
+
+def test_a_condition_keeps_its_transition_time_until_its_status_changes() -> None:
+    first = assessed(group(3), pods("PP"))
+    podgroup = group(3, status=first.status, generation=2)
+    second = condition(assessed(podgroup, pods("PPP"), NOW + 50), "Scheduled")
+    third = condition(assessed(podgroup, pods("BBB"), NOW + 50), "Scheduled")
+    assert second is not None
+    assert third is not None
+    assert (second.reason, second.last_transition_time, second.observed_generation) == ("AwaitingScheduler", at(NOW), 2)
+    assert (third.status, third.last_transition_time) == ("True", at(NOW + 50))
+
+
+def test_conditions_of_others_are_kept() -> None:
+    foreign = Condition(type="QuotaReserved", status="True", reason="Quota", message="", last_transition_time=at(1))
+    assessment = assessed(group(3, status=PodGroupStatus(conditions=(foreign,))), pods("RRR"))
+    assert condition(assessment, "QuotaReserved") == foreign
+
+
+def test_the_observed_generation_follows_the_spec() -> None:
+    assert assessed(group(3, generation=7), []).status.observed_generation == 7
