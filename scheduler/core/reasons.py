@@ -2,6 +2,10 @@
 
 from enum import StrEnum
 
+from msgspec import Struct
+
+from gangline.contract.quantity import format_amount
+
 
 class Reason(StrEnum):
     """Reason of `PodScheduled=False`. Only UNSCHEDULABLE makes node autoscalers buy nodes (design §6)."""
@@ -19,14 +23,16 @@ class Reason(StrEnum):
 
 
 class NodeReason(StrEnum):
-    """Why a node was passed over, in kube-scheduler's words where it has them; counted per plan."""
+    """Why a node was passed over, in kube-scheduler's words where it has them; lack of room is `insufficient`."""
 
+    DELETING = "node(s) are being deleted"
     NODE_NAME = "node(s) didn't match the requested node name"
     UNSCHEDULABLE = "node(s) were unschedulable"
     TAINT = "node(s) had untolerated taint(s)"
     NODE_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
     HOST_PORT = "node(s) didn't have free ports for the requested pod ports"
     CLOSED = "node(s) hold a pod that could not be read"
+    UNSUPPORTED = "node(s) cannot be checked for what the pod asks"
     KEPT_APART = "node(s) refused this gang's pods a moment ago"
 
 
@@ -41,3 +47,60 @@ class Cause(StrEnum):
     """The gang's own members or its PodGroup changed."""
     TIME = "Time"
     """A deadline of the gang's own: backoff, hold."""
+
+
+def insufficient(resource: str) -> str:
+    """Why a node has no room, in kube-scheduler's words."""
+    return "Too many pods" if resource == "pods" else f"Insufficient {resource}"
+
+
+class ClassVerdict(Struct, frozen=True, kw_only=True):
+    """How one member class of an unplaced gang stands.
+
+    `node_reasons` counts nodes as kube-scheduler does: a node shows up once under the first rule that it breaks,
+    or once under every resource that it lacks. `fits` is how many members of the class would find room if the rest
+    of the gang were not there; `fits_alone` whether one would.
+    """
+
+    class_id: int
+    node_reasons: tuple[tuple[str, int], ...]
+    fits: int
+    fits_alone: bool
+
+
+class Missing(Struct, frozen=True):
+    """Members of one class that find no room beside the rest; `each` says what one of them needs."""
+
+    class_id: int
+    count: int
+    each: tuple[tuple[str, int], ...]
+
+
+class Shortfall(Struct, frozen=True):
+    """A resource of which the usable nodes have less than `minResources` asks for."""
+
+    resource: str
+    wanted: int
+    have: int
+
+
+class Unplaced(Struct, frozen=True, kw_only=True):
+    """Why a gang was not placed, in numbers.
+
+    `fitting` members of the `need` fit together; it is a proven maximum when `exact`, else the most that was found.
+    `obstructed` says that the gang would fit but for rooms held for other gangs, pairs kept apart, or `minResources`:
+    new nodes are not what is missing, and node autoscalers see room. A gang that was not placed can be helped
+    by one of the causes in `wake`; where that is ROOM, only by room in one of `wake_resources`.
+    """
+
+    node_count: int
+    need: int
+    classes: tuple[ClassVerdict, ...]
+    fitting: int
+    exact: bool
+    missing: tuple[Missing, ...]
+    shortfall: tuple[Shortfall, ...]
+    obstructed: bool
+    wake: frozenset[Cause]
+    wake_resources: frozenset[str]
+    rows_scanned: int
