@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 
 T = TypeVar("T")
@@ -68,14 +68,26 @@ class ObjectMeta(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Condition(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A condition as `metav1.Condition` and `v1.PodCondition` have it."""
+    """One finding about an object, and since when it has been so."""
 
-    type: str = ""
-    status: str = ""
-    reason: str | None = None
-    message: str | None = None
-    last_transition_time: datetime | None = None
-    observed_generation: int | None = None
+    type: Annotated[str, Meta(description="What the condition is about, in CamelCase.")] = ""
+    status: Annotated[
+        str,
+        Meta(
+            description="True, False or Unknown.",
+            extra_json_schema={"enum": ["True", "False", "Unknown"]},
+        ),
+    ] = ""
+    reason: Annotated[str | None, Meta(description="Why, as one CamelCase word for programs.")] = None
+    message: Annotated[str | None, Meta(description="Why, as a sentence for people.")] = None
+    last_transition_time: Annotated[datetime | None, Meta(description="When the status last changed.")] = None
+    observed_generation: Annotated[
+        int | None,
+        Meta(
+            description="The metadata.generation that the condition was computed from.",
+            extra_json_schema={"format": "int64"},
+        ),
+    ] = None
 
 
 class ApiObject(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -12,6 +12,8 @@ from typing import Final
 from gangline.contract.pod import Quantity
 
 INT64_MAX: Final = 2**63 - 1
+PATTERN: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$"
+"""The grammar as a regular expression for schemas; sizes are checked by the parser alone."""
 
 _LONGEST_TEXT: Final = 64
 _LARGEST_EXPONENT: Final = 64
