@@ -1,0 +1,49 @@
+"""What the server answers, before it becomes HTTP: bodies, codes, headers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from gangline.sandbox.failures import Failure
+from gangline.sandbox.kinds import Kind
+from gangline.sandbox.lists import Page
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """A whole answer."""
+
+    body: bytes
+    code: int = 200
+    content_type: str = "application/json"
+    retry_after_s: int | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def document(body: Any, code: int = 200, *, content_type: str = "application/json") -> Answer:
+    """An answer from a plain value."""
+    return Answer(body=_encode(body), code=code, content_type=content_type)
+
+
+def failure(problem: Failure) -> Answer:
+    """An answer that refuses."""
+    return Answer(body=_encode(problem.status), code=problem.code, retry_after_s=problem.retry_after_s)
+
+
+def list_metadata(page: Page) -> dict[str, Any]:
+    """Metadata of a list."""
+    metadata: dict[str, Any] = {"resourceVersion": str(page.revision)}
+    if page.next_token:
+        metadata["continue"] = page.next_token
+    if page.remaining is not None:
+        metadata["remainingItemCount"] = page.remaining
+    return metadata
+
+
+def list_body(kind: Kind, page: Page, items: Sequence[bytes]) -> bytes:
+    """A list from the bytes of its items."""
+    head = _encode({"kind": kind.list_kind, "apiVersion": kind.api_version, "metadata": list_metadata(page)})
+    return head[:-1] + b',"items":[' + b",".join(items) + b"]}"

@@ -1,0 +1,140 @@
+"""Discovery documents: which groups, versions and resources are served; legacy and aggregated forms."""
+
+from typing import Any
+
+from gangline.sandbox.kinds import Kind
+from gangline.sandbox.registry import Registry
+
+_SUBRESOURCE_KINDS = {
+    "binding": ("", "v1", "Binding"),
+    "eviction": ("policy", "v1", "Eviction"),
+    "scale": ("autoscaling", "v1", "Scale"),
+}
+_SUBRESOURCE_VERBS = {"binding": ["create"], "eviction": ["create"], "finalize": ["update"]}
+VERSION = {
+    "major": "1",
+    "minor": "37",
+    "gitVersion": "v1.37.0+gangline",
+    "gitCommit": "",
+    "gitTreeState": "",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "linux/amd64",
+}
+
+
+def core_versions() -> dict[str, Any]:
+    """Answer of /api."""
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+
+
+def group_list(registry: Registry) -> dict[str, Any]:
+    """Answer of /apis."""
+    names = [name for name in registry.group_versions() if name]
+    groups = [_group(name, registry) for name in names]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+
+def group(name: str, registry: Registry) -> dict[str, Any] | None:
+    """Answer of /apis/<group>."""
+    if not name or name not in registry.group_versions():
+        return None
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, registry)}
+
+
+def _group(name: str, registry: Registry) -> dict[str, Any]:
+    versions = [
+        {"groupVersion": f"{name}/{version}", "version": version} for version in registry.group_versions()[name]
+    ]
+    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
+
+
+def resource_list(group_name: str, version: str, registry: Registry) -> dict[str, Any] | None:
+    """Answer of /api/v1 and /apis/<group>/<version>."""
+    kinds = [kind for kind in registry.kinds() if (kind.group, kind.version) == (group_name, version)]
+    if not kinds:
+        return None
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": kinds[0].api_version,
+        "resources": [entry for kind in kinds for entry in _entries(kind)],
+    }
+
+
+def _entries(kind: Kind) -> list[dict[str, Any]]:
+    main: dict[str, Any] = {
+        "name": kind.plural,
+        "singularName": kind.singular,
+        "namespaced": kind.namespaced,
+        "kind": kind.kind,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        main["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        main["categories"] = list(kind.categories)
+    return [main, *(_subentry(kind, name) for name in kind.subresources)]
+
+
+def _subentry(kind: Kind, name: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": f"{kind.plural}/{name}",
+        "singularName": "",
+        "namespaced": kind.namespaced,
+        "kind": kind.kind,
+        "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"]),
+    }
+    if name in _SUBRESOURCE_KINDS:
+        entry["group"], entry["version"], entry["kind"] = _SUBRESOURCE_KINDS[name]
+    return entry
+
+
+def aggregated(registry: Registry, *, core: bool) -> dict[str, Any]:
+    """Answer of /api or /apis as one APIGroupDiscoveryList."""
+    items = [
+        {
+            "metadata": {"name": name} if name else {},
+            "versions": [_aggregated_version(name, version, registry) for version in versions],
+        }
+        for name, versions in registry.group_versions().items()
+        if bool(name) is not core
+    ]
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": items,
+    }
+
+
+def _aggregated_version(group_name: str, version: str, registry: Registry) -> dict[str, Any]:
+    kinds = [kind for kind in registry.kinds() if (kind.group, kind.version) == (group_name, version)]
+    return {"version": version, "resources": [_aggregated_resource(kind) for kind in kinds], "freshness": "Current"}
+
+
+def _aggregated_resource(kind: Kind) -> dict[str, Any]:
+    resource: dict[str, Any] = {
+        "resource": kind.plural,
+        "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+        "singularResource": kind.singular,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        resource["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        resource["categories"] = list(kind.categories)
+    if kind.subresources:
+        resource["subresources"] = [_aggregated_subresource(kind, name) for name in kind.subresources]
+    return resource
+
+
+def _aggregated_subresource(kind: Kind, name: str) -> dict[str, Any]:
+    group_name, version, kind_name = _SUBRESOURCE_KINDS.get(name, (kind.group, kind.version, kind.kind))
+    return {
+        "subresource": name,
+        "responseKind": {"group": group_name, "version": version, "kind": kind_name},
+        "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"]),
+    }

@@ -1,0 +1,212 @@
+"""Failures as the API server words them: one exception that carries a `Status` body.
+
+The constructors give reason, message, details and code as kube-apiserver 1.37 does
+(`k8s.io/apimachinery/pkg/api/errors`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gangline.sandbox.kinds import Kind
+
+
+class Cause(NamedTuple):
+    """One thing that is wrong with one field."""
+
+    reason: str
+    message: str
+    field: str
+
+    @classmethod
+    def required(cls, field: str, detail: str = "") -> "Cause":
+        """A field that must be there is not."""
+        return cls("FieldValueRequired", "Required value" + (f": {detail}" if detail else ""), field)
+
+    @classmethod
+    def invalid(cls, field: str, value: object, detail: str) -> "Cause":
+        """A value that breaks a rule."""
+        return cls("FieldValueInvalid", f"Invalid value: {quoted(value)}: {detail}", field)
+
+    @classmethod
+    def wrong_type(cls, field: str, value: object, detail: str) -> "Cause":
+        """A value of another type than the schema has."""
+        return cls("FieldValueTypeInvalid", f"Invalid value: {quoted(value)}: {detail}", field)
+
+    @classmethod
+    def unsupported(cls, field: str, value: object, supported: Sequence[str]) -> "Cause":
+        """A value outside a closed set."""
+        choices = ", ".join(quoted(choice) for choice in supported)
+        return cls("FieldValueNotSupported", f"Unsupported value: {quoted(value)}: supported values: {choices}", field)
+
+    @classmethod
+    def forbidden(cls, field: str, detail: str) -> "Cause":
+        """A field that may not be set or changed."""
+        return cls("FieldValueForbidden", f"Forbidden: {detail}", field)
+
+    @classmethod
+    def duplicate(cls, field: str, value: object) -> "Cause":
+        """A value that must be unique and is not."""
+        return cls("FieldValueDuplicate", f"Duplicate value: {quoted(value)}", field)
+
+    @classmethod
+    def not_found(cls, field: str, value: object) -> "Cause":
+        """A reference to something that is not there."""
+        return cls("FieldValueNotFound", f"Not found: {quoted(value)}", field)
+
+
+class Failure(Exception):
+    """A request that is refused; `status` is the body of the answer."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: dict[str, Any] | None = None,
+        retry_after_s: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.retry_after_s = retry_after_s
+        self.status: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": message,
+        }
+        if reason:
+            self.status["reason"] = reason
+        if retry_after_s is not None:
+            details = {**(details or {}), "retryAfterSeconds": retry_after_s}
+        if details:
+            self.status["details"] = details
+        self.status["code"] = code
+
+
+def quoted(value: object) -> str:
+    """A value as Go's error texts show it."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case dict() | list():
+            return "{}" if not value else str(value)
+        case _:
+            return str(value)
+
+
+def _details(kind: Kind, name: str, **more: Any) -> dict[str, Any]:
+    details: dict[str, Any] = {"name": name} if name else {}
+    if kind.group:
+        details["group"] = kind.group
+    return {**details, "kind": kind.plural, **more}
+
+
+def not_found(kind: Kind, name: str) -> Failure:
+    """404: no such object."""
+    return Failure(404, "NotFound", f'{kind.resource_name} "{name}" not found', details=_details(kind, name))
+
+
+def no_such_path() -> Failure:
+    """404: nothing is served there."""
+    return Failure(404, "NotFound", "the server could not find the requested resource", details={})
+
+
+def already_exists(kind: Kind, name: str) -> Failure:
+    """409: the name is taken."""
+    return Failure(409, "AlreadyExists", f'{kind.resource_name} "{name}" already exists', details=_details(kind, name))
+
+
+def conflict(kind: Kind, name: str, why: str, *, subresource: str = "") -> Failure:
+    """409: the object is not as the caller thinks."""
+    plural = f"{kind.plural}/{subresource}" if subresource else kind.plural
+    resource = f"{plural}.{kind.group}" if kind.group else plural
+    return Failure(
+        409,
+        "Conflict",
+        f'Operation cannot be fulfilled on {resource} "{name}": {why}',
+        details={**_details(kind, name), "kind": plural},
+    )
+
+
+def stale(kind: Kind, name: str) -> Failure:
+    """409: the caller's resourceVersion is not the current one."""
+    return conflict(
+        kind,
+        name,
+        "the object has been modified; please apply your changes to the latest version and try again",
+    )
+
+
+def wrong_uid(kind: Kind, key: str, name: str, *, wanted: str, found: str) -> Failure:
+    """409: another object has the name now."""
+    return conflict(
+        kind,
+        name,
+        f"StorageError: invalid object, Code: 4, Key: /registry/{kind.plural}/{key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}",
+    )
+
+
+def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> Failure:
+    """422: the object breaks rules."""
+    texts = [f"{cause.field}: {cause.message}" for cause in causes]
+    joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
+    qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
+    details = {**_details(kind, name), "kind": kind.kind, "causes": [cause._asdict() for cause in causes]}
+    return Failure(422, "Invalid", f'{qualified} "{name}" is invalid: {joined}', details=details)
+
+
+def bad_request(message: str) -> Failure:
+    """400: the request makes no sense."""
+    return Failure(400, "BadRequest", message)
+
+
+def forbidden(kind: Kind, name: str, why: str, *, causes: Sequence[Cause] = ()) -> Failure:
+    """403: admission refuses."""
+    details = _details(kind, name)
+    if causes:
+        details["causes"] = [cause._asdict() for cause in causes]
+    return Failure(403, "Forbidden", f'{kind.resource_name} "{name}" is forbidden: {why}', details=details)
+
+
+def expired(message: str) -> Failure:
+    """410: that far back the log is gone."""
+    return Failure(410, "Expired", message)
+
+
+def method_not_allowed(method: str) -> Failure:
+    """405: the resource has no such verb."""
+    return (
+        Failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", details={})
+        if method
+        else bad_request("no method")
+    )
+
+
+def unsupported_media_type(supported: Sequence[str]) -> Failure:
+    """415: the body is in a form that the verb does not read."""
+    listed = ", ".join(supported)
+    return Failure(
+        415,
+        "UnsupportedMediaType",
+        f"the body of the request was in an unknown format - accepted media types include: {listed}",
+    )
+
+
+def too_many_requests(message: str, *, retry_after_s: int, causes: Sequence[Cause] = ()) -> Failure:
+    """429: not now."""
+    details: dict[str, Any] = {}
+    if causes:
+        details["causes"] = [{"reason": cause.reason, "message": cause.message} for cause in causes]
+    return Failure(429, "TooManyRequests", message, details=details, retry_after_s=retry_after_s)
+
+
+def internal(message: str) -> Failure:
+    """500: what a server says of an error without a status of its own."""
+    return Failure(500, "", message)

@@ -1,0 +1,99 @@
+"""Nodes for the kubelets to bring up: from a count, or from a cluster file.
+
+nodes:
+  - name: gpu            # gpu-0, gpu-1; without a count exactly "gpu"
+    count: 2
+    labels: {zone: east}
+    taints: [{key: gpu, effect: NoSchedule}]
+    allocatable: {cpu: "64", memory: 512Gi, example.com/gpu: 8}
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from gangline.contract.node import Taint
+from gangline.contract.pod import Quantity
+from gangline.contract.requests import amount_of
+
+POD_SLOTS: Final = "110"
+KUBELET_LABEL: Final = "sandbox.gangline.dev/kubelet"
+"""Nodes with this label are run by `gangline kubelets`, wherever they came from."""
+
+
+class ClusterFileError(ValueError):
+    """The cluster file cannot be read; the message says where and why."""
+
+
+class NodeGroup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nodes that differ by their index alone."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]{0,50}[a-z0-9])?$")] = "node"
+    count: Annotated[int, msgspec.Meta(ge=0, le=20_000)] | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+    allocatable: dict[str, Quantity] = {}
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """Names of the group's nodes."""
+        return (self.name,) if self.count is None else tuple(f"{self.name}-{index}" for index in range(self.count))
+
+
+class ClusterFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    nodes: tuple[NodeGroup, ...] = ()
+
+
+def uniform(count: int, *, cpu: str, memory: str) -> tuple[NodeGroup, ...]:
+    """Describe `count` equal nodes, `node-0` and so on."""
+    return (NodeGroup(count=count, allocatable={"cpu": cpu, "memory": memory}),)
+
+
+def read_cluster_file(path: Path) -> tuple[NodeGroup, ...]:
+    """Read and check a cluster file; raise ClusterFileError."""
+    try:
+        groups = msgspec.yaml.decode(path.read_bytes(), type=ClusterFile).nodes
+        for group in groups:
+            check_quantities(group)
+    except (OSError, msgspec.MsgspecError, ValueError) as error:
+        raise ClusterFileError(f"cluster file {path}: {error}") from error
+    names = [name for group in groups for name in group.node_names]
+    if doubled := sorted(name for name, times in Counter(names).items() if times > 1):
+        raise ClusterFileError(f"cluster file {path}: node names must differ, these repeat: {', '.join(doubled)}")
+    return groups
+
+
+def check_quantities(group: NodeGroup) -> None:
+    """Raise ValueError where an amount cannot be read."""
+    for resource, quantity in group.allocatable.items():
+        try:
+            amount_of(resource, quantity)
+        except ValueError as error:
+            raise ValueError(f"nodes {group.name!r}, allocatable {resource}: {error}") from error
+
+
+def node_objects(group: NodeGroup) -> list[dict[str, Any]]:
+    """Build the Node objects, as a kubelet registers them."""
+    return [_node_object(group, name) for name in group.node_names]
+
+
+def _node_object(group: NodeGroup, name: str) -> dict[str, Any]:
+    labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+    allocatable = {"pods": POD_SLOTS} | {resource: str(amount) for resource, amount in group.allocatable.items()}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": labels | {KUBELET_LABEL: "simulated"} | group.labels,
+            "annotations": group.annotations,
+        },
+        "spec": {"taints": [msgspec.to_builtins(taint) for taint in group.taints]} if group.taints else {},
+        "status": {"capacity": allocatable, "allocatable": allocatable},
+    }

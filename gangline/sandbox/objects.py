@@ -1,0 +1,236 @@
+"""What the kubelets and the workload controllers read of an object, as partial Structs; templates stay as they came."""
+
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from msgspec import Struct, to_builtins
+
+from gangline.contract.meta import Condition, ObjectMeta
+from gangline.contract.node import NodeStatus
+from gangline.contract.pod import Container, ContainerStatus, Opaque, Pod, PodSpec, PodStatus, Quantity
+from gangline.contract.policy import LabelSelector
+
+
+class Meta(ObjectMeta, frozen=True, kw_only=True, rename="camel"):
+    """Metadata with what ends an object."""
+
+    finalizers: tuple[str, ...] | None = None
+    deletion_grace_period_seconds: int | None = None
+
+
+class Identified(Protocol):
+    """Whatever has metadata."""
+
+    @property
+    def metadata(self) -> Meta:
+        """Name, UID, owners."""
+
+
+class Thing(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An object of any kind: its metadata alone."""
+
+    metadata: Meta = Meta()
+
+
+class NamespaceSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What keeps a namespace from ending."""
+
+    finalizers: tuple[str, ...] | None = None
+
+
+class Namespace(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A namespace."""
+
+    metadata: Meta = Meta()
+    spec: NamespaceSpec = NamespaceSpec()
+
+
+class ImageContainer(Container, frozen=True, kw_only=True, rename="camel"):
+    """A container with its image."""
+
+    image: str = ""
+
+
+class RunningState(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Since when a container runs."""
+
+    started_at: datetime | None = None
+
+
+class RunState(Struct, frozen=True, kw_only=True, rename="camel"):
+    """State of a container that a kubelet wrote."""
+
+    running: RunningState | None = None
+
+
+class RunStatus(ContainerStatus, frozen=True, kw_only=True, rename="camel"):
+    """Status of a container that a kubelet wrote."""
+
+    state: RunState | None = None  # type: ignore[assignment]  # the running half of the same field
+    restart_count: int | None = None
+
+
+class RunPodSpec(PodSpec, frozen=True, kw_only=True, rename="camel"):
+    """A pod's spec with images."""
+
+    containers: tuple[ImageContainer, ...] | None = None
+
+
+class RunPodStatus(PodStatus, frozen=True, kw_only=True, rename="camel"):
+    """A pod's status with run states."""
+
+    container_statuses: tuple[RunStatus, ...] | None = None
+
+
+class RunPod(Pod, frozen=True, kw_only=True, rename="camel"):
+    """A pod as those see it who run it."""
+
+    metadata: Meta = Meta()
+    spec: RunPodSpec = RunPodSpec()
+    status: RunPodStatus = RunPodStatus()
+
+
+class RunNodeStatus(NodeStatus, frozen=True, kw_only=True, rename="camel"):
+    """A node's status with its conditions."""
+
+    capacity: dict[str, Quantity] | None = None
+    conditions: tuple[Condition, ...] | None = None
+
+
+class RunNode(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A node as its kubelet sees it."""
+
+    metadata: Meta = Meta()
+    status: RunNodeStatus = RunNodeStatus()
+
+
+class ReplicaSetSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many pods of which template."""
+
+    replicas: int = 1
+    min_ready_seconds: int = 0
+    selector: LabelSelector = LabelSelector()
+    template: Opaque = {}
+
+
+class ReplicaSetStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Counts of the ReplicaSet's pods."""
+
+    replicas: int = 0
+    fully_labeled_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    observed_generation: int = 0
+
+
+class ReplicaSet(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A ReplicaSet."""
+
+    metadata: Meta = Meta()
+    spec: ReplicaSetSpec = ReplicaSetSpec()
+    status: ReplicaSetStatus = ReplicaSetStatus()
+
+
+class RollingUpdate(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How far a rollout may stray from the number wanted: counts or percentages."""
+
+    max_surge: int | str = "25%"
+    max_unavailable: int | str = "25%"
+
+
+class DeploymentStrategy(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How old pods give way to new ones."""
+
+    type: str = "RollingUpdate"
+    rolling_update: RollingUpdate | None = None
+
+
+class DeploymentSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many pods of which template, and how to get there."""
+
+    replicas: int = 1
+    min_ready_seconds: int = 0
+    revision_history_limit: int = 10
+    paused: bool = False
+    selector: LabelSelector = LabelSelector()
+    template: Opaque = {}
+    strategy: DeploymentStrategy = DeploymentStrategy()
+
+
+class DeploymentStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Counts over the Deployment's ReplicaSets."""
+
+    replicas: int = 0
+    updated_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    unavailable_replicas: int = 0
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] | None = None
+
+
+class Deployment(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A Deployment."""
+
+    metadata: Meta = Meta()
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
+
+
+class JobSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many pods at once, and how many in all."""
+
+    parallelism: int = 1
+    completions: int | None = None
+    backoff_limit: int = 6
+    completion_mode: str = "NonIndexed"
+    suspend: bool = False
+    active_deadline_seconds: int | None = None
+    ttl_seconds_after_finished: int | None = None
+    template: Opaque = {}
+
+
+class JobStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Counts of the Job's pods and how it ended."""
+
+    active: int = 0
+    ready: int = 0
+    terminating: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    completed_indexes: str = ""
+    start_time: datetime | None = None
+    completion_time: datetime | None = None
+    conditions: tuple[Condition, ...] | None = None
+
+
+class Job(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A Job."""
+
+    metadata: Meta = Meta()
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+
+def timestamp(at: datetime) -> str:
+    """Write a time as `metav1.Time`: UTC, whole seconds."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def wire(value: Struct) -> dict[str, Any]:
+    """Write a Struct as JSON for a patch: what is None left out, zeros kept so that they overwrite."""
+    pruned = _pruned(to_builtins(value, builtin_types=(datetime,)))
+    assert isinstance(pruned, dict)
+    return pruned
+
+
+def _pruned(value: object) -> Any:
+    match value:
+        case dict():
+            return {field: _pruned(each) for field, each in value.items() if each is not None}
+        case list() | tuple():
+            return [_pruned(each) for each in value]
+        case datetime():
+            return timestamp(value)
+        case _:
+            return value

@@ -1,0 +1,30 @@
+"""Reads a request's path: which kind, namespace, name and subresource."""
+
+from urllib.parse import unquote
+
+from gangline.sandbox import failures
+from gangline.sandbox.registry import Registry
+from gangline.sandbox.verbs import Target
+
+
+def target_of(path: str, registry: Registry) -> Target:
+    """The target of `/api/v1/...` or `/apis/<group>/<version>/...`; raises 404."""
+    match [unquote(part) for part in path.strip("/").split("/")]:
+        case ["api", version, *rest]:
+            group = ""
+        case ["apis", group, version, *rest]:
+            pass
+        case _:
+            raise failures.no_such_path()
+    namespace = ""
+    if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in ("status", "finalize"):
+        _, namespace, *rest = rest
+    if not 1 <= len(rest) <= 3:
+        raise failures.no_such_path()
+    plural, name, subresource = (*rest, "", "")[:3]
+    kind = registry.find(group, version, plural)
+    if kind is None or (namespace and not kind.namespaced) or (name and kind.namespaced and not namespace):
+        raise failures.no_such_path()
+    if subresource and subresource not in kind.subresources:
+        raise failures.no_such_path()
+    return Target(kind=kind, namespace=namespace, name=name, subresource=subresource)

@@ -1,0 +1,196 @@
+"""The store: objects by key and the log of all their versions (MVCC).
+
+Every commit raises one integer revision, which becomes the object's resourceVersion. A version is encoded to
+JSON once; its bytes are shared by gets, lists and all watchers. Objects handed to `commit` belong to the store
+from then on and are never changed again: a change is a new object.
+"""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from gangline.sandbox.kinds import GroupResource
+
+Object = dict[str, Any]
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class Change(StrEnum):
+    """What a commit did to its key, as watch events say it."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+class Version(Struct, kw_only=True, eq=False):
+    """One version of one object; `previous` is the version before it, unless that is compacted."""
+
+    revision: int
+    change: Change
+    resource: GroupResource
+    key: str
+    object: Object
+    previous: "Version | None"
+    encoded: dict[str, bytes]
+
+    def json(self, form: str, convert: Callable[[Object], Object] | None) -> bytes:
+        """The object's bytes; `convert` leads from the stored form to `form` and is asked once."""
+        found = self.encoded.get(form)
+        if found is None:
+            found = self.encoded[form] = _encode(convert(self.object) if convert else self.object)
+        return found
+
+
+class Subscription:
+    """What one watcher has not sent yet, in order; `overrun` when it was too slow and lost the rest."""
+
+    def __init__(self, wake: Callable[[], None], limit: int) -> None:
+        self._pending: deque[Version] = deque()
+        self._wake = wake
+        self._limit = limit
+        self.overrun = False
+
+    def put(self, version: Version) -> None:
+        """Queue a version and wake the watcher."""
+        if len(self._pending) >= self._limit:
+            self.overrun = True
+        else:
+            self._pending.append(version)
+        self._wake()
+
+    def take(self) -> list[Version]:
+        """Everything queued so far."""
+        taken = list(self._pending)
+        self._pending.clear()
+        return taken
+
+
+class Compacted(Exception):
+    """The log does not reach back to `revision`; its oldest readable revision is `oldest`."""
+
+    def __init__(self, revision: int, oldest: int) -> None:
+        super().__init__(f"revision {revision} is compacted; the oldest is {oldest}")
+        self.revision = revision
+        self.oldest = oldest
+
+
+class Store:
+    """Objects of all kinds. Keys are `namespace/name`, or `name` for cluster-scoped kinds, sorted as text.
+
+    `history_limit` bounds the log in versions; older ones are compacted on their own.
+    """
+
+    def __init__(self, *, history_limit: int = 200_000, backlog_limit: int = 50_000) -> None:
+        self.revision = 1
+        self.compacted = 0
+        self._history_limit = history_limit
+        self._backlog_limit = backlog_limit
+        self._current: dict[GroupResource, dict[str, Version]] = {}
+        self._log: list[Version] = []
+        self._subscriptions: dict[GroupResource, list[Subscription]] = {}
+
+    def get(self, resource: GroupResource, key: str) -> Version | None:
+        """The current version of an object."""
+        versions = self._current.get(resource)
+        return versions.get(key) if versions else None
+
+    def commit(self, change: Change, resource: GroupResource, key: str, new: Object) -> Version:
+        """Make `new` the current version (or, for DELETED, the last) and tell the watchers."""
+        versions = self._current.setdefault(resource, {})
+        previous = versions.get(key)
+        self.revision += 1
+        new["metadata"]["resourceVersion"] = str(self.revision)
+        version = Version(
+            revision=self.revision,
+            change=change,
+            resource=resource,
+            key=key,
+            object=new,
+            previous=previous,
+            encoded={},
+        )
+        if change is Change.DELETED:
+            versions.pop(key, None)
+        else:
+            versions[key] = version
+        self._log.append(version)
+        if len(self._log) > self._history_limit + self._history_limit // 4:
+            self._forget(len(self._log) - self._history_limit)
+        for subscription in self._subscriptions.get(resource, ()):
+            subscription.put(version)
+        return version
+
+    def current(self, resource: GroupResource, namespace: str = "") -> list[Version]:
+        """Current versions in key order, of one namespace or of all."""
+        return _sorted(self._current.get(resource, {}), namespace)
+
+    def at(self, resource: GroupResource, revision: int, namespace: str = "") -> list[Version]:
+        """Versions as they were at `revision`, in key order; raises Compacted."""
+        versions = dict(self._current.get(resource, {}))
+        for version in reversed(self._since(revision)):
+            if version.resource != resource:
+                continue
+            if version.previous is None:
+                versions.pop(version.key, None)
+            else:
+                versions[version.key] = version.previous
+        return _sorted(versions, namespace)
+
+    def since(self, resource: GroupResource, revision: int) -> list[Version]:
+        """Versions of a kind committed after `revision`, oldest first; raises Compacted."""
+        return [version for version in self._since(revision) if version.resource == resource]
+
+    def history(self) -> Iterator[Version]:
+        """Every version that is still kept, in order of commit, readable by watchers or not."""
+        return iter(self._log)
+
+    def count(self) -> dict[str, int]:
+        """Live objects by resource name."""
+        return {
+            f"{resource.plural}.{resource.group}".rstrip("."): len(versions)
+            for resource, versions in sorted(self._current.items())
+            if versions
+        }
+
+    def compact(self, revision: int | None = None) -> int:
+        """Refuse watches and lists from before `revision` (default: now) with 410 from here on."""
+        self.compacted = max(self.compacted, min(revision or self.revision, self.revision))
+        return self.compacted
+
+    def subscribe(self, resource: GroupResource, wake: Callable[[], None]) -> Subscription:
+        """Every commit to the kind from now on is queued there and `wake` is called."""
+        subscription = Subscription(wake, self._backlog_limit)
+        self._subscriptions.setdefault(resource, []).append(subscription)
+        return subscription
+
+    def unsubscribe(self, resource: GroupResource, subscription: Subscription) -> None:
+        """End a subscription."""
+        self._subscriptions[resource].remove(subscription)
+
+    def _since(self, revision: int) -> list[Version]:
+        if revision < self.compacted:
+            raise Compacted(revision, self.compacted)
+        return self._log[bisect_right(self._log, revision, key=_revision) :]
+
+    def _forget(self, count: int) -> None:
+        """Drop the oldest versions; the newest of them keep no link further back."""
+        for version in self._log[:count]:
+            version.previous = None
+        self.compacted = max(self.compacted, self._log[count - 1].revision)
+        del self._log[:count]
+
+
+def _revision(version: Version) -> int:
+    return version.revision
+
+
+def _sorted(versions: dict[str, Version], namespace: str) -> list[Version]:
+    prefix = f"{namespace}/" if namespace else ""
+    return [versions[key] for key in sorted(versions) if key.startswith(prefix)]

@@ -1,0 +1,69 @@
+"""Binding: a pod gets its node (`registry/core/pod/storage`, BindingREST of kube-apiserver).
+
+A node that does not exist is accepted; the reply carries no resourceVersion.
+"""
+
+from gangline.sandbox import failures
+from gangline.sandbox.kinds import PODS
+from gangline.sandbox.store import Change, Object
+from gangline.sandbox.strategies.strategy import ClusterState
+
+
+def bind(state: ClusterState, key: str, name: str, binding: Object) -> Object:
+    """Bind the pod and return the `Status` of the answer; raises 400, 404, 409 and 500 Failures."""
+    metadata = binding.get("metadata") or {}
+    node = _node(binding)
+    if metadata.get("name", name) != name:
+        raise failures.bad_request("name in URL does not match name in Binding object")
+    version = state.store.get(PODS.resource, key)
+    if version is None:
+        raise failures.not_found(PODS, name)
+    pod = version.object
+    uid = metadata.get("uid")
+    if uid and uid != pod["metadata"]["uid"]:
+        raise failures.wrong_uid(PODS, key, name, wanted=uid, found=pod["metadata"]["uid"])
+    obstacle = _obstacle(pod, name)
+    if obstacle:
+        raise failures.conflict(PODS, name, obstacle, subresource="binding")
+    state.store.commit(Change.MODIFIED, PODS.resource, key, _bound(pod, node, metadata, state.timestamp()))
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def _node(binding: Object) -> str:
+    target = binding.get("target") or {}
+    if target.get("kind", "Node") not in ("", "Node"):
+        raise failures.internal(
+            f'target.kind: Unsupported value: {failures.quoted(target["kind"])}: supported values: "Node", "<empty>"'
+        )
+    name = target.get("name")
+    if not isinstance(name, str) or not name:
+        raise failures.internal("target.name: Required value")
+    return name
+
+
+def _obstacle(pod: Object, name: str) -> str:
+    spec = pod["spec"]
+    if "deletionTimestamp" in pod["metadata"]:
+        return f"pod {name} is being deleted, cannot be assigned to a host"
+    if spec.get("nodeName"):
+        return f'pod {name} is already assigned to node "{spec["nodeName"]}"'
+    if spec.get("schedulingGates"):
+        return f"pod {name} has non-empty .spec.schedulingGates"
+    return ""
+
+
+def _bound(pod: Object, node: str, carried: Object, now: str) -> Object:
+    metadata = {**pod["metadata"]}
+    for field in ("annotations", "labels"):
+        if carried.get(field):
+            metadata[field] = {**(metadata.get(field) or {}), **carried[field]}
+    status = pod.get("status") or {}
+    conditions = status.get("conditions") or []
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    others = [condition for condition in conditions if condition.get("type") != "PodScheduled"]
+    return {
+        **pod,
+        "metadata": metadata,
+        "spec": {**pod["spec"], "nodeName": node},
+        "status": {**status, "conditions": [*others, scheduled]},
+    }

@@ -1,0 +1,106 @@
+"""CustomResourceDefinitions: a definition becomes rows of kinds, served from the moment it is established."""
+
+from typing import Any
+
+from gangline.sandbox.kinds import Column, GroupResource, Kind
+from gangline.sandbox.store import Change, Object
+from gangline.sandbox.strategies.strategy import ClusterState, Strategy, Write
+
+
+def prepare(write: Write) -> None:
+    """Set defaults and the conditions of an accepted definition."""
+    spec = write.new.get("spec") or {}
+    names = spec.get("names") or {}
+    if "kind" in names:
+        names.setdefault("singular", names["kind"].lower())
+        names.setdefault("listKind", names["kind"] + "List")
+    spec.setdefault("conversion", {"strategy": "None"})
+    if write.old is None:
+        now = write.state.timestamp()
+        write.new["status"] = {
+            "acceptedNames": names,
+            "conditions": [
+                _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
+                _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
+            ],
+            "storedVersions": [version["name"] for version in spec.get("versions", []) if version.get("storage")],
+        }
+
+
+def _condition(type_: str, reason: str, message: str, now: str) -> Object:
+    return {"type": type_, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
+
+
+def committed(write: Write) -> None:
+    """Serve, serve differently, or stop serving."""
+    definition, state = write.new, write.state
+    spec = definition["spec"]
+    state.registry.remove(spec["group"], spec["names"]["plural"])
+    if state.store.get(write.kind.resource, definition["metadata"]["name"]) is None:
+        _remove_objects(state, GroupResource(spec["group"], spec["names"]["plural"]))
+        return
+    for kind in kinds_of(definition):
+        state.registry.add(kind)
+
+
+def _remove_objects(state: ClusterState, resource: GroupResource) -> None:
+    for version in state.store.current(resource):
+        last = {**version.object, "metadata": {**version.object["metadata"]}}
+        state.store.commit(Change.DELETED, resource, version.key, last)
+
+
+def kinds_of(definition: Object) -> list[Kind]:
+    """One row per served version."""
+    spec = definition["spec"]
+    return [_kind(spec, version) for version in spec["versions"] if version.get("served")]
+
+
+def _kind(spec: Object, version: Object) -> Kind:
+    names = spec["names"]
+    subresources = version.get("subresources") or {}
+    scale = subresources.get("scale")
+    return Kind(
+        group=spec["group"],
+        version=version["name"],
+        plural=names["plural"],
+        kind=names["kind"],
+        singular_name=names.get("singular", ""),
+        list_name=names.get("listKind", ""),
+        namespaced=spec.get("scope") == "Namespaced",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=tuple(name for name in ("status", "scale") if name in subresources),
+        unconditional_update=False,
+        selectable=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
+        columns=_columns(version.get("additionalPrinterColumns")),
+        custom=True,
+        schema=(version.get("schema") or {}).get("openAPIV3Schema"),
+        scale_paths=_scale_paths(scale) if scale else None,
+    )
+
+
+def _columns(columns: list[dict[str, Any]] | None) -> tuple[Column, ...]:
+    if not columns:
+        return (Column("Age", "date", ".metadata.creationTimestamp"),)
+    return tuple(
+        Column(
+            column["name"],
+            column["type"],
+            column["jsonPath"],
+            column.get("priority", 0),
+            column.get("description", ""),
+            column.get("format", ""),
+        )
+        for column in columns
+    )
+
+
+def _scale_paths(scale: Object) -> tuple[str, str, str]:
+    return (
+        scale["specReplicasPath"].lstrip("."),
+        scale["statusReplicasPath"].lstrip("."),
+        scale.get("labelSelectorPath", "").lstrip("."),
+    )
+
+
+STRATEGY = Strategy(prepare=prepare, committed=committed)

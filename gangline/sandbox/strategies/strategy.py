@@ -1,0 +1,66 @@
+"""What a kind may do of its own: the shape of a strategy, and what all strategies see."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from gangline.sandbox.failures import Cause
+from gangline.sandbox.kinds import Kind
+from gangline.sandbox.registry import Registry
+from gangline.sandbox.store import Object, Store
+
+
+class ClusterState(Struct, frozen=True):
+    """The store, the kinds and the wall clock."""
+
+    store: Store
+    registry: Registry
+    now: Callable[[], datetime]
+
+    def timestamp(self) -> str:
+        """The time as metav1.Time writes it: whole seconds, UTC."""
+        return rfc3339(self.now())
+
+
+def rfc3339(time: datetime) -> str:
+    """A time in whole seconds, UTC."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Write(Struct, frozen=True, kw_only=True):
+    """One create (`old` is None) or update in the making; `new` is fresh and may be changed in place."""
+
+    kind: Kind
+    new: Object
+    old: Object | None
+    subresource: str
+    state: ClusterState
+
+
+def _nothing(_write: Write) -> None:
+    return None
+
+
+def _valid(_write: Write) -> list[Cause]:
+    return []
+
+
+def _at_once(_item: Object, _asked_s: int | None) -> int:
+    return 0
+
+
+class Strategy(Struct, frozen=True, kw_only=True):
+    """The code of one kind.
+
+    `prepare` sets defaults and does admission (raises Failure); `validate` names what is wrong; `grace_s` says how
+    long a deletion waits for the kubelet (0: not at all); `committed` follows the write.
+    """
+
+    prepare: Callable[[Write], None] = _nothing
+    validate: Callable[[Write], list[Cause]] = _valid
+    grace_s: Callable[[Object, int | None], int] = _at_once
+    committed: Callable[[Write], None] = _nothing
+
+
+GENERIC = Strategy()
