@@ -29,6 +29,7 @@ class Index:
     def __init__(self, scheduler_names: Iterable[str]) -> None:
         self._scheduler_names = frozenset(scheduler_names)
         self._groups: dict[Key, PodGroup] = {}
+        self._phases: Counter[str] = Counter()
         self._unreadable: set[Key] = set()
         self._members: dict[Key, dict[str, Member]] = {}
         self._group_of: dict[str, Key] = {}
@@ -46,9 +47,9 @@ class Index:
         """Return how many groups and how many pods are held."""
         return len(self._groups), len(self._group_of)
 
-    def phases(self) -> Counter[str]:
-        """Return how many groups show each phase."""
-        return Counter(group.status.phase or "" for group in self._groups.values())
+    def phases(self) -> Mapping[str, int]:
+        """Return how many groups show each phase, as it is stored; empty for none."""
+        return self._phases
 
     def groups(self) -> list[PodGroup]:
         """Return all groups, by namespace and name."""
@@ -59,14 +60,14 @@ class Index:
         key = group.metadata.key
         changed = key in self._unreadable or self._groups.get(key) != group
         self._unreadable.discard(key)
-        self._groups[key] = group
+        self._put_group(key, group)
         return frozenset((key,)) if changed else _NOTHING
 
     def replace_group(self, base: PodGroup, replied: PodGroup) -> None:
         """Take in the reply to a write on top of `base`, unless the watch has been faster."""
         key = base.metadata.key
         if self._groups.get(key) is base:
-            self._groups[key] = replied
+            self._put_group(key, replied)
 
     def lose_group(self, key: Key) -> None:
         """Note that the newest version of a PodGroup cannot be read: it is left alone until one can."""
@@ -78,7 +79,18 @@ class Index:
         if known is not None and uid and known.metadata.uid != uid:
             return _NOTHING
         self._unreadable.discard(key)
-        return _NOTHING if self._groups.pop(key, None) is None else frozenset((key,))
+        if known is None:
+            return _NOTHING
+        self._put_group(key, None)
+        return frozenset((key,))
+
+    def _put_group(self, key: Key, group: PodGroup | None) -> None:
+        if (former := self._groups.pop(key, None)) is not None:
+            self._phases[former.status.phase or ""] -= 1
+        if group is not None:
+            self._groups[key] = group
+            self._phases[group.status.phase or ""] += 1
+        self._phases = +self._phases
 
     def observe_pod(self, pod: Pod, now: float) -> Touched:
         """Take in a version of a pod; `now` bounds a finish that a wrong clock puts into the future."""

@@ -1,0 +1,91 @@
+"""Giving way to another writer of the phase, and to no one else."""
+
+from controller.core.rivals import QUIET_S, Rivals
+
+UID = "uid-1"
+
+
+class War:
+    """We write Running, the other writer Scheduling; versions go up by one with each write."""
+
+    def __init__(self) -> None:
+        self.rivals = Rivals()
+        self.version = 0
+
+    def we_write(self, phase: str = "Running") -> None:
+        self.version += 1
+        self.rivals.sends(UID, phase=phase)
+        self.rivals.wrote(UID, phase=phase, resource_version=str(self.version))
+
+    def they_write(self, now: float, phase: str = "Scheduling") -> bool:
+        self.version += 1
+        return self.observe(now, phase, self.version)
+
+    def observe(self, now: float, phase: str, version: int) -> bool:
+        return self.rivals.observed(UID, phase=phase, resource_version=str(version), now=now)
+
+
+def test_three_reversals_within_a_minute_make_us_give_way_for_ten_minutes() -> None:
+    war, gave_way = War(), []
+    for now in (0.0, 20.0, 40.0):
+        war.we_write()
+        gave_way.append(war.they_write(now))
+    assert gave_way == [False, False, True]
+    assert war.rivals.quiet_until(UID, 41.0) == 40.0 + QUIET_S
+    assert war.rivals.quiet_count(41.0) == 1
+    assert war.rivals.quiet_until(UID, 40.0 + QUIET_S) is None
+
+
+def test_three_reversals_in_more_than_a_minute_are_borne() -> None:
+    war, gave_way = War(), []
+    for now in (0.0, 31.0, 62.0, 93.0):
+        war.we_write()
+        gave_way.append(war.they_write(now))
+    assert gave_way == [False] * 4
+
+
+def test_a_reversal_counts_once_however_often_it_is_observed() -> None:
+    war = War()
+    war.we_write()
+    assert [war.they_write(0.0), *(war.observe(1.0, "Scheduling", war.version) for _ in range(5))] == [False] * 6
+
+
+def test_our_own_writes_are_no_reversals() -> None:
+    war = War()
+    for now in range(10):
+        war.we_write()
+        assert not war.observe(float(now), "Running", war.version)
+        war.we_write("Scheduling")
+        assert not war.observe(float(now), "Scheduling", war.version)
+
+
+def test_a_write_that_is_observed_before_its_reply_is_no_reversal() -> None:
+    war = War()
+    war.we_write("Running")
+    for now in range(10):
+        war.rivals.sends(UID, phase="Scheduling")
+        assert not war.observe(float(now), "Scheduling", war.version + 1)
+        war.we_write("Scheduling")
+        war.we_write("Running")
+
+
+def test_versions_from_before_our_write_are_no_reversals() -> None:
+    war = War()
+    war.version = 100
+    for now in range(10):
+        war.we_write("Running")
+        assert not war.observe(float(now), "Pending", 50)
+
+
+def test_a_group_that_we_never_wrote_has_no_rival() -> None:
+    war = War()
+    assert [war.they_write(0.0, phase) for phase in ("Pending", "Running", "Pending", "Running")] == [False] * 4
+
+
+def test_a_group_that_is_gone_is_forgotten() -> None:
+    war = War()
+    for now in (0.0, 1.0, 2.0):
+        war.we_write()
+        war.they_write(now)
+    war.rivals.forget(UID)
+    assert (war.rivals.quiet_until(UID, 3.0), war.rivals.quiet_count(3.0)) == (None, 0)
