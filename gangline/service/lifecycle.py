@@ -52,6 +52,7 @@ class Loops:
         task = self._group.create_task(self._guarded(name, loop), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: loop.close())  # a task cancelled before its first step never ran it
         return task
 
     async def _guarded(self, name: str, loop: Coroutine[Any, Any, None]) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from gangline.contract.meta import Key
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME
@@ -39,7 +39,9 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
     ] = ""
     context: Annotated[str, Setting("Context of the kubeconfig; without it the current one.", metavar="NAME")] = ""
     scheduler_name: Annotated[
-        tuple[str, ...], Setting("Pods that name this scheduler (`spec.schedulerName`) are ours.", metavar="NAME")
+        tuple[str, ...],
+        Setting("Pods that name this scheduler (`spec.schedulerName`) are ours.", metavar="NAME"),
+        Meta(min_length=1),
     ] = (DEFAULT_SCHEDULER_NAME,)
     http_address: HttpAddress = "127.0.0.1:8080"
     lease: Annotated[

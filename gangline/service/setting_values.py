@@ -43,7 +43,7 @@ def legal(type_: Any) -> str:
 
 
 def _bounds(type_: Any) -> list[str]:
-    words = {"ge": "from", "gt": "above", "le": "up to", "lt": "below"}
+    words = {"ge": "from", "gt": "above", "le": "up to", "lt": "below", "min_length": "of at least"}
     metas = [note for note in get_args(type_)[1:] if isinstance(note, msgspec.Meta)]
     return [
         f"{word} {bound:g}"

@@ -225,7 +225,7 @@ def _given_by_file(known: Sequence[Field], config: _Given, problems: list[Proble
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
     return "is not known; " + (f"did you mean {nearest[0]}?" if nearest else "see --help for what is")
 
 

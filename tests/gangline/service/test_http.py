@@ -1,0 +1,116 @@
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from prometheus_client import CollectorRegistry, Gauge
+
+from gangline.service.http import HttpServer
+from gangline.service.lifecycle import StartError
+
+
+class Process:
+    """The state that the endpoints report."""
+
+    def __init__(self) -> None:
+        self.not_ready: list[str] = []
+        self.unhealthy: list[str] = []
+        self.registry = CollectorRegistry()
+
+    def server(self, address: str = "127.0.0.1:0") -> HttpServer:
+        return HttpServer(
+            address,
+            registry=self.registry,
+            ready=lambda: self.not_ready,
+            healthy=lambda: self.unhealthy,
+            debug={"gangs": self.gangs, "broken": self.broken},
+        )
+
+    async def gangs(self, request: aiohttp.web.Request) -> object:
+        return {"asked": dict(request.query), "odd": {1, 2} - {2}, "error": ValueError("x")}
+
+    async def broken(self, _request: aiohttp.web.Request) -> object:
+        raise ValueError("broken")
+
+
+@pytest.fixture
+def process() -> Process:
+    return Process()
+
+
+@pytest.fixture
+async def url(process: Process) -> AsyncIterator[str]:
+    async with process.server() as server:
+        yield f"http://127.0.0.1:{server.port}"
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(10)) as session:
+        yield session
+
+
+async def test_probes_pass_while_there_is_no_problem(url: str, session: aiohttp.ClientSession) -> None:
+    for path in ("/healthz", "/readyz"):
+        async with session.get(url + path) as answer:
+            assert (answer.status, await answer.json()) == (200, {"problems": []})
+
+
+async def test_a_probe_fails_with_its_own_problems(process: Process, url: str, session: aiohttp.ClientSession) -> None:
+    process.not_ready = ["pods: not synced", "lease: held by another"]
+
+    async with session.get(f"{url}/readyz") as answer:
+        assert (answer.status, await answer.json()) == (503, {"problems": process.not_ready})
+    async with session.get(f"{url}/healthz") as answer:
+        assert answer.status == 200
+    process.unhealthy = ["the loop stands"]
+    async with session.get(f"{url}/healthz") as answer:
+        assert (answer.status, await answer.json()) == (503, {"problems": ["the loop stands"]})
+
+
+async def test_metrics_are_those_of_the_given_registry_alone(
+    process: Process, url: str, session: aiohttp.ClientSession
+) -> None:
+    Gauge("answer", "The answer.", registry=process.registry).set(42)
+
+    async with session.get(f"{url}/metrics") as answer:
+        lines = (await answer.text()).splitlines()
+
+    assert [line for line in lines if not line.startswith("#")] == ["answer 42.0"]
+
+
+async def test_debug_answers_with_json_whatever_the_objects_are(url: str, session: aiohttp.ClientSession) -> None:
+    async with session.get(f"{url}/debug/gangs", params={"namespace": "a"}) as answer:
+        assert await answer.json() == {"asked": {"namespace": "a"}, "odd": [1], "error": "x"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/debug/other", 404), ("GET", "/", 404), ("POST", "/debug/gangs", 405), ("GET", "/debug/broken", 500)],
+)
+async def test_what_is_not_served(
+    url: str, session: aiohttp.ClientSession, method: str, path: str, status: int
+) -> None:
+    async with session.request(method, url + path) as answer:
+        assert answer.status == status
+
+
+async def test_a_taken_port_is_one_clear_error(process: Process) -> None:
+    async with process.server() as first:
+        with pytest.raises(
+            StartError, match=rf"cannot serve on 127\.0\.0\.1:{first.port}: .*; choose another --http-address"
+        ):
+            async with process.server(f"127.0.0.1:{first.port}"):
+                pass
+
+
+async def test_a_port_is_free_again_after_the_server_has_stopped(process: Process) -> None:
+    async with process.server() as first:
+        port = first.port
+    async with process.server(f"127.0.0.1:{port}") as second:
+        assert second.port == port
+
+
+async def test_an_unknown_host_is_one_clear_error(process: Process) -> None:
+    with pytest.raises(StartError, match=r"cannot serve on 192\.0\.2\.1:0"):
+        async with process.server("192.0.2.1:0"):
+            pass

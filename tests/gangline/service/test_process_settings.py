@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+from gangline.contract.meta import Key
+from gangline.service.process_settings import HttpAddress, ProcessSettings, lease_key
+from gangline.service.settings import SettingsError, load
+
+
+class Settings(ProcessSettings, frozen=True, kw_only=True):
+    http_address: HttpAddress = "127.0.0.1:8081"
+
+
+def read(*argv: str) -> Settings:
+    return load(Settings, argv, {}, program="program", description="")
+
+
+def test_a_service_gives_the_common_settings_its_own_defaults() -> None:
+    assert read() == Settings(
+        config="",
+        kubeconfig="",
+        context="",
+        scheduler_name=("gangline",),
+        http_address="127.0.0.1:8081",
+        lease="auto",
+        log_format="json",
+        log_level="info",
+    )
+
+
+@pytest.mark.parametrize("lease", ["on", "/name", "namespace/", "a/b/c", ""])
+def test_a_wrong_lease_is_refused(lease: str) -> None:
+    with pytest.raises(SettingsError, match="legal is NAMESPACE/NAME, off or auto"):
+        read("--lease", lease)
+
+
+def test_a_scheduler_without_a_name_is_refused() -> None:
+    with pytest.raises(SettingsError, match="'' is not legal; legal is a list of texts of at least 1"):
+        load(Settings, [], {"GANGLINE_SCHEDULER_NAME": ""}, program="program", description="")
+
+
+def test_the_lease_is_named_or_off_or_follows_the_own_namespace(tmp_path: Path) -> None:
+    in_cluster = tmp_path / "namespace"
+    in_cluster.write_text("gangline-system\n")
+    outside = tmp_path / "absent"
+
+    assert lease_key("auto", "gangline-scheduler", namespace_file=in_cluster) == Key(
+        "gangline-system", "gangline-scheduler"
+    )
+    assert lease_key("auto", "gangline-scheduler", namespace_file=outside) is None
+    assert lease_key("off", "gangline-scheduler", namespace_file=in_cluster) is None
+    assert lease_key("ns/mine", "gangline-scheduler", namespace_file=in_cluster) == Key("ns", "mine")
