@@ -11,29 +11,48 @@ class Reason(StrEnum):
     """Reason of `PodScheduled=False`. Only UNSCHEDULABLE makes node autoscalers buy nodes (design §6)."""
 
     UNSCHEDULABLE = "Unschedulable"
+    """More or other nodes would help: the gang does not fit on those there are. Free room, add nodes, or ask for less."""
     GANG_INCOMPLETE = "GangIncomplete"
+    """Fewer members wait than `minMember` asks for. Create the missing pods, or lower `minMember`."""
     POD_GROUP_NOT_FOUND = "PodGroupNotFound"
+    """The pod names a PodGroup that its namespace does not have. Create it, or correct the label."""
     POD_GROUP_INVALID = "PodGroupInvalid"
+    """The PodGroup holds a value that cannot be used; the message names it. Correct the PodGroup."""
     INVALID_GANG_LINK = "InvalidGangLink"
+    """The pod's labels or annotations contradict each other or do not parse. Correct the pod's template."""
     INVALID_POD = "InvalidPod"
+    """The pod asks for a quantity that is not legal; the message names it. Correct the pod's template."""
     UNSUPPORTED = "UnsupportedRequirement"
+    """The pod asks for something that this scheduler cannot check yet, and is not placed blindly. Drop the requirement."""
     SCHEDULER_MISMATCH = "SchedulerMismatch"
+    """Members of the gang name another scheduler, so that too few are ours. Give all members the same `schedulerName`."""
     BIND_FAILED = "BindFailed"
+    """The API server refused the binding; the message has its words. It is tried again with backoff."""
     HELD_FOR_GANG = "HeldForGang"
+    """The room that there is is held for a lost member of a gang that goes first. Nothing to do: a hold ends by itself."""
 
 
 class NodeReason(StrEnum):
     """Why a node was passed over, in kube-scheduler's words where it has them; lack of room is `insufficient`."""
 
     DELETING = "node(s) are being deleted"
+    """The Node object has a deletionTimestamp."""
     NODE_NAME = "node(s) didn't match the requested node name"
+    """The pod names another node in `spec.nodeName`."""
     UNSCHEDULABLE = "node(s) were unschedulable"
+    """The node is cordoned and the pod does not tolerate that."""
     TAINT = "node(s) had untolerated taint(s)"
+    """A NoSchedule or NoExecute taint of the node is not tolerated."""
     NODE_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+    """The node's labels or name do not satisfy the node selector or the required node affinity."""
     HOST_PORT = "node(s) didn't have free ports for the requested pod ports"
+    """A host port that the pod asks for is taken on the node."""
     CLOSED = "node(s) hold a pod that could not be read"
+    """What a pod on the node uses is not known, so nothing is added to it until that pod is readable or gone."""
     UNSUPPORTED = "node(s) cannot be checked for what the pod asks"
+    """The pod asks for something that this scheduler cannot check yet."""
     KEPT_APART = "node(s) refused this gang's pods a moment ago"
+    """A binding of the gang to this node was refused; the node is avoided for a while."""
 
 
 class Cause(StrEnum):
