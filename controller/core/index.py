@@ -6,6 +6,7 @@ for groups that do not exist yet. Every method that takes something in returns t
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Final
 
@@ -124,20 +125,32 @@ class Index:
             del self._members[group]
         return frozenset((group,))
 
-    def differences(self, fresh: "Index") -> list[str]:
-        """Say, one sentence each, where this index and one built from fresh lists differ."""
+    def differences(self, fresh: "Index", *, except_uids: AbstractSet[str] = frozenset()) -> list[str]:
+        """Say, one sentence each, where this index and one built from fresh lists differ.
+
+        Objects with `except_uids` could not be read for the fresh one. When exactly a pod finished is not compared.
+        """
         found = [
-            f"PodGroup {key}: {_presence(self._groups.get(key), fresh._groups.get(key))}"  # noqa: SLF001 same class
-            for key in sorted(self._groups.keys() ^ fresh._groups.keys())  # noqa: SLF001
+            f"PodGroup {key}: {_presence(known, listed)}"
+            for key in sorted(self._groups.keys() | fresh._groups.keys())  # noqa: SLF001 same class
+            if (known := self._groups.get(key)) != (listed := fresh._groups.get(key))  # noqa: SLF001
+            and (known is None or known.metadata.uid not in except_uids)
         ]
         for key in sorted(self._members.keys() | fresh._members.keys()):  # noqa: SLF001
             ours, theirs = self.members(key), fresh.members(key)
             found += [
                 f"pod {uid} of {key}: {_presence(ours.get(uid), theirs.get(uid))}"
-                for uid in sorted(ours.keys() | theirs.keys())
-                if ours.get(uid) != theirs.get(uid)
+                for uid in sorted((ours.keys() | theirs.keys()) - except_uids)
+                if _comparable(ours.get(uid)) != _comparable(theirs.get(uid))
             ]
         return found
+
+
+def _comparable(member: Member | None) -> Member | None:
+    """Leave out when it finished, which is bounded by when that was seen."""
+    if member is None:
+        return None
+    return msgspec.structs.replace(member, facts=msgspec.structs.replace(member.facts, finished_s=None))
 
 
 def _presence(ours: object, theirs: object) -> str:

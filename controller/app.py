@@ -1,0 +1,257 @@
+"""Puts the controller together: settings, API server, watches, workers, endpoints."""
+
+import asyncio
+import os
+import socket
+import sys
+import time
+import uuid
+from collections.abc import Coroutine, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from importlib.metadata import version
+from typing import Any, Final
+
+import structlog
+from aiohttp.web import Request
+from prometheus_client import CollectorRegistry
+
+from controller.core.index import Index
+from controller.core.patch import status_patch
+from controller.core.rivals import Rivals
+from controller.core.status import assess, is_ours
+from controller.ingest import Ingest, differences
+from controller.metrics import NO_PHASE, OTHER_PHASE, PREFIX, Kind, Metrics, phase_label
+from controller.reconcile import Reconciler
+from controller.settings import Settings, StatusOwner
+from controller.writer import Announcer, StatusWriter
+from gangline.contract.meta import Key
+from gangline.contract.pod import Pod
+from gangline.contract.podgroup import Phase, PodGroup
+from gangline.kube.client import Client, connect
+from gangline.kube.clock import MonotonicClock
+from gangline.kube.lease import LeaseHolder
+from gangline.kube.recorder import EventRecorder
+from gangline.kube.reflector import Reflector
+from gangline.kube.transport import ConfigurationError
+from gangline.kube.wire.errors import ApiError
+from gangline.kube.wire.resources import POD_GROUPS, PODS
+from gangline.service import logging
+from gangline.service.http import HttpServer
+from gangline.service.lifecycle import Loops, StartError, run
+from gangline.service.loop_lag import watch_loop_lag
+from gangline.service.metrics import RequestMetrics, loop_lag_histogram, new_registry
+from gangline.service.process_settings import lease_key
+from gangline.service.settings import SettingsError, load
+
+PROGRAM: Final = "gangline-controller"
+FLUSH_S: Final = 2.0
+RECHECK_S: Final = 1.0
+GROUPS_SHOWN: Final = 1000
+
+log = structlog.get_logger()
+
+
+class Controller:
+    """All parts of the process around one client; `run` lives until `stop`."""
+
+    def __init__(self, settings: Settings, client: Client, registry: CollectorRegistry) -> None:
+        self._settings = settings
+        self._client = client
+        self._registry = registry
+        self._clock = MonotonicClock()
+        self._instance = f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}"
+        metrics = Metrics(registry)
+        self._index = Index(settings.scheduler_name)
+        self._rivals = Rivals()
+        self._writer = StatusWriter(client, metrics)
+        self._recorder = EventRecorder(client, component="gangline.io/controller", instance=self._instance)
+        announcer = Announcer(self._recorder)
+        self._reconciler = Reconciler(
+            self._index,
+            self._rivals,
+            self._writer,
+            announcer,
+            metrics,
+            clock=self._clock,
+            wall_time=time.time,
+            coalesce_s=settings.coalesce_s,
+        )
+        self._ingest = Ingest(self._index, self._rivals, announcer, metrics, ask=self._ask, wall_time=time.time)
+        watch_seconds = (max(1, settings.watch_s // 2), settings.watch_s)
+        self._pods = Reflector(client, PODS, Pod, self._ingest.take_pod, watch_seconds=watch_seconds)
+        self._groups = Reflector(client, POD_GROUPS, PodGroup, self._ingest.take_group, watch_seconds=watch_seconds)
+        key = lease_key(settings.lease, PROGRAM)
+        self._lease = None if key is None else LeaseHolder(client, key, self._instance)
+        self._declare_gauges(metrics)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve, watch and reconcile until `stop`; then finish the writes under way."""
+        debug = {"groups": self._describe_groups, "validate": self._validate}
+        server = HttpServer(
+            self._settings.http_address,
+            registry=self._registry,
+            ready=self.problems,
+            healthy=list,
+            debug=debug,
+        )
+        async with server, Loops(stop) as loops:
+            loops.start("watch pods", self._pods.run())
+            loops.start("watch podgroups", self._groups.run())
+            loops.start("record events", self._recorder.run())
+            loops.start("watch loop lag", watch_loop_lag(loop_lag_histogram(self._registry, PREFIX)))
+            log.info("controller_started", http_port=server.port, instance=self._instance)
+            if await _unless_stopped(stop, self._until_ready()):
+                await self._reconcile(loops, stop)
+            await self._recorder.flush(FLUSH_S)
+            if self._lease is not None:
+                await self._lease.release()
+
+    def _ask(self, key: Key) -> None:
+        if self._settings.status_owner is StatusOwner.GANGLINE:
+            self._reconciler.ask(key)
+
+    async def _until_ready(self) -> None:
+        await self._ingest.synced.wait()
+        if self._lease is not None:
+            await self._lease.acquire()
+
+    async def _reconcile(self, loops: Loops, stop: asyncio.Event) -> None:
+        groups, pods = self._index.sizes()
+        log.info("reconciling", groups=groups, pods=pods, workers=self._settings.workers)
+        if self._lease is not None:
+            loops.start("renew lease", self._lease.run())
+        workers = [
+            loops.start(f"worker {number}", self._reconciler.work(stop)) for number in range(self._settings.workers)
+        ]
+        await stop.wait()
+        self._reconciler.wake()
+        await asyncio.gather(*workers)
+
+    def problems(self) -> list[str]:
+        """Say why the process is not ready: what it does not know, may not do, or leaves to another."""
+        now, found = self._clock.now(), []
+        for plural, reflector in ((PODS.plural, self._pods), (POD_GROUPS.plural, self._groups)):
+            if reflector.problem is not None:
+                found.append(f"{plural}: {reflector.problem}")
+            elif not reflector.synced:
+                found.append(f"{plural}: not listed yet")
+            elif reflector.staleness_s(now) > self._settings.stale_s:
+                found.append(f"{plural}: not heard of for {reflector.staleness_s(now):.0f} s")
+        if self._lease is not None and not self._lease.held:
+            found.append(f"the lease is held by {self._lease.holder or 'nobody that we know of'}")
+        if self._writer.problem is not None:
+            found.append(self._writer.problem)
+        return found
+
+    async def _describe_groups(self, request: Request) -> object:
+        """Answer /debug/groups: what each PodGroup (of `?namespace=`) shows, and what would be written."""
+        namespace = request.query.get("namespace")
+        groups = [group for group in self._index.groups() if namespace in {None, group.metadata.namespace}]
+        return {
+            "total": len(groups),
+            "groups": [self._described(group) for group in groups[:GROUPS_SHOWN]],
+        }
+
+    def _described(self, group: PodGroup) -> dict[str, Any]:
+        meta, now = group.metadata, time.time()
+        members = self._index.members(meta.key)
+        assessment = assess(group, members, now)
+        return {
+            "namespace": meta.namespace,
+            "name": meta.name,
+            "uid": meta.uid,
+            "phase": group.status.phase,
+            "pods": len(members),
+            "ours": is_ours(members.values()),
+            "pending_patch": status_patch(group.status, assessment.status, ignored=frozenset()),
+            "look_again_at": assessment.look_again_at,
+            "given_way_until": self._rivals.quiet_until(meta.uid, now),
+        }
+
+    async def _validate(self, _request: Request) -> object:
+        """Answer /debug/validate: where the index and fresh lists differ, both now and a moment later."""
+        compare = partial(differences, self._index, self._client, self._settings.scheduler_name)
+        try:
+            found = await compare(time.time())
+            if found:
+                await asyncio.sleep(RECHECK_S)
+                again = set(await compare(time.time()))
+                found = [difference for difference in found if difference in again]
+        except ApiError as error:
+            found = [f"cannot list: {error}"]
+        return {"problems": found}
+
+    def _declare_gauges(self, metrics: Metrics) -> None:
+        phases = [NO_PHASE, OTHER_PHASE, *Phase]
+        metrics.watch_each(
+            "pod_groups", "PodGroups by phase.", "phase", {phase: partial(self._groups_in, phase) for phase in phases}
+        )
+        metrics.watch("members", "Pods that name a PodGroup.", lambda: self._index.sizes()[1])
+        metrics.watch("queue_depth", "PodGroups that wait to be reconciled.", lambda: self._reconciler.depth)
+        metrics.watch(
+            "queue_oldest_age_seconds", "Age of the oldest change not reconciled.", self._reconciler.oldest_age_s
+        )
+        metrics.watch(
+            "given_way_pod_groups",
+            "PodGroups whose status is left to another writer now.",
+            lambda: self._rivals.quiet_count(time.time()),
+        )
+        metrics.watch_each(
+            "watch_staleness_seconds",
+            "Time since the API server last gave a sign of life about a kind.",
+            "kind",
+            {
+                Kind.POD: lambda: self._pods.staleness_s(self._clock.now()),
+                Kind.POD_GROUP: lambda: self._groups.staleness_s(self._clock.now()),
+            },
+        )
+        metrics.watch("lease_held", "1 while we hold the lease, or need none.", self._holds_lease)
+
+    def _holds_lease(self) -> float:
+        return float(self._lease is None or self._lease.held)
+
+    def _groups_in(self, phase: str) -> float:
+        return float(sum(number for shown, number in self._index.phases().items() if phase_label(shown) == phase))
+
+
+async def _unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Wait for `work`, at most until `stop`; say whether it came to its end."""
+    async with asyncio.TaskGroup() as group:
+        working = group.create_task(work, name="get ready")
+        stopped = group.create_task(stop.wait(), name="await stop")
+        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        done = working.done()
+        working.cancel()
+        stopped.cancel()
+    return done
+
+
+async def control(settings: Settings, stop: asyncio.Event) -> None:
+    """Run the controller until `stop`. Raises StartError when it cannot begin."""
+    registry = new_registry()
+    client = connect(
+        settings.kubeconfig or None,
+        settings.context or None,
+        user_agent=f"{PROGRAM}/{version('gangline')}",
+        observer=RequestMetrics(registry, PREFIX),
+    )
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(client)
+        except ConfigurationError as error:
+            raise StartError(str(error)) from error
+        await Controller(settings, client, registry).run(stop)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the process; return its exit code."""
+    arguments = sys.argv[1:] if argv is None else argv
+    description = "Keeps the status of each PodGroup true: phase, counts, owners, conditions."
+    try:
+        settings = load(Settings, arguments, os.environ, program=PROGRAM, description=description)
+    except SettingsError as error:
+        print(error, file=sys.stderr)  # noqa: T201 logging is not set up yet
+        return 2
+    logging.configure(settings.log_format, settings.log_level)
+    return run(partial(control, settings), grace_s=settings.grace_s)

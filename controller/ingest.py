@@ -1,0 +1,132 @@
+"""Takes what the watches tell into the index, and asks for the PodGroups that it touches to be reconciled."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import assert_never
+
+import structlog
+
+from controller.core.index import Index
+from controller.core.rivals import QUIET_S, Rivals
+from controller.metrics import Kind, Metrics
+from controller.writer import Announcer
+from gangline.contract.meta import Key
+from gangline.contract.pod import Pod
+from gangline.contract.podgroup import PodGroup
+from gangline.kube.client import Client
+from gangline.kube.wire import requests
+from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Synced, T, Unreadable
+from gangline.kube.wire.decode import ObjectDecoder
+from gangline.kube.wire.resources import POD_GROUPS, PODS, Resource
+
+log = structlog.get_logger()
+
+
+class Ingest:
+    """The sinks of both watches; never raises for what an object contains."""
+
+    def __init__(
+        self,
+        index: Index,
+        rivals: Rivals,
+        announcer: Announcer,
+        metrics: Metrics,
+        *,
+        ask: Callable[[Key], None],
+        wall_time: Callable[[], float],
+    ) -> None:
+        self._index = index
+        self._rivals = rivals
+        self._announcer = announcer
+        self._metrics = metrics
+        self._ask = ask
+        self._wall_time = wall_time
+        self._unsynced = set(Kind)
+        self.synced = asyncio.Event()
+        """Set once all pods and all PodGroups have been told: before, counts would be too low."""
+
+    def take_pod(self, change: Change[Pod]) -> None:
+        """Take in one change of a pod."""
+        match change:
+            case Observed(pod):
+                self._touch(Kind.POD, self._index.observe_pod(pod, self._wall_time()))
+            case Removed(key, uid):
+                self._touch(Kind.POD, self._index.remove_pod(key, uid))
+            case Unreadable():
+                self._unreadable(Kind.POD, change)
+            case Synced():
+                self._sync(Kind.POD)
+            case Progress():
+                pass
+            case _:
+                assert_never(change)
+
+    def take_group(self, change: Change[PodGroup]) -> None:
+        """Take in one change of a PodGroup."""
+        match change:
+            case Observed(group):
+                self._watch_rivals(group)
+                self._touch(Kind.POD_GROUP, self._index.observe_group(group))
+            case Removed(key, uid):
+                self._rivals.forget(uid)
+                self._announcer.forget(uid)
+                self._touch(Kind.POD_GROUP, self._index.remove_group(key, uid))
+            case Unreadable(key, uid, _, _, message):
+                self._unreadable(Kind.POD_GROUP, change)
+                self._index.lose_group(key)
+                self._announcer.unreadable(key, uid, message)
+            case Synced():
+                self._sync(Kind.POD_GROUP)
+            case Progress():
+                pass
+            case _:
+                assert_never(change)
+
+    def _touch(self, kind: Kind, touched: Iterable[Key]) -> None:
+        self._metrics.observations.labels(kind).inc()
+        for key in touched:
+            self._ask(key)
+
+    def _unreadable(self, kind: Kind, change: Unreadable) -> None:
+        self._metrics.unreadable.labels(kind).inc()
+        log.warning("object_unreadable", kind=kind.value, name=str(change.key), uid=change.uid, error=change.message)
+
+    def _sync(self, kind: Kind) -> None:
+        self._unsynced.discard(kind)
+        if not self._unsynced:
+            self.synced.set()
+
+    def _watch_rivals(self, group: PodGroup) -> None:
+        meta, now = group.metadata, self._wall_time()
+        version = meta.resource_version
+        if self._rivals.observed(meta.uid, phase=group.status.phase, resource_version=version, now=now):
+            self._metrics.foreign_writers.inc()
+            log.warning("foreign_status_writer", group=str(meta.key), uid=meta.uid, quiet_s=QUIET_S)
+            self._announcer.foreign_writer(group, QUIET_S)
+
+
+async def differences(index: Index, client: Client, scheduler_names: Iterable[str], now: float) -> list[str]:
+    """Compare the index with fresh lists, one sentence for each difference; objects that do not decode are left out.
+
+    Raises ApiError.
+    """
+    fresh, unreadable = Index(scheduler_names), set[str]()
+    for group in await _listed(client, POD_GROUPS, PodGroup, unreadable):
+        fresh.observe_group(group)
+    for pod in await _listed(client, PODS, Pod, unreadable):
+        fresh.observe_pod(pod, now)
+    return index.differences(fresh, except_uids=unreadable)
+
+
+async def _listed(client: Client, resource: Resource, type_: type[T], unreadable: set[str]) -> list[T]:
+    decoder, found, token = ObjectDecoder(type_), list[T](), ""
+    while True:
+        page = decoder.page(await client.send(requests.list_page(resource, continue_token=token)))
+        for item in page.items:
+            if isinstance(item, Unreadable):
+                unreadable.add(item.uid)
+            else:
+                found.append(item)
+        token = page.continue_token
+        if not token:
+            return found
