@@ -5,7 +5,7 @@ gangs that have not begun, so at most as many gangs are partly bound as there ar
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import IntEnum
 from itertools import count
 from time import perf_counter
@@ -31,16 +31,26 @@ class _Lane(IntEnum):
     FRESH = 1
 
 
+class _Plan:
+    """Binds of one instruction that have no answer yet."""
+
+    def __init__(self, binds: int) -> None:
+        self.unanswered = binds
+        self.started = perf_counter()
+
+
 class _Open(NamedTuple):
     """A gang of which nothing is bound yet."""
 
     gang: BindGang
+    plan: _Plan
 
 
 class _Send(NamedTuple):
     """One bind that need not wait for another."""
 
     bind: Bind
+    plan: _Plan
 
 
 class _Read(NamedTuple):
@@ -59,7 +69,7 @@ class Binder:
     API server accepts a binding to a node that does not (201) and the pod is lost with it.
     """
 
-    def __init__(  # noqa: D107
+    def __init__(
         self,
         client: Client,
         answer: Callable[[Result], None],
@@ -85,12 +95,17 @@ class Binder:
             case ReadPod():
                 self._put(_Lane.STARTED, _Read(instruction))
             case BindGang(nothing_bound=False, binds=binds):
+                plan = _Plan(len(binds))
                 for bind in binds:
-                    self._put(_Lane.STARTED, _Send(bind))
+                    self._put(_Lane.STARTED, _Send(bind, plan))
             case BindGang():
-                self._put(_Lane.FRESH, _Open(instruction))
+                self._put(_Lane.FRESH, _Open(instruction, _Plan(len(instruction.binds))))
             case _:
                 assert_never(instruction)
+
+    def is_busy(self) -> bool:
+        """Tell whether binds wait for a worker."""
+        return not self._jobs.empty()
 
     async def run(self) -> None:
         """Serve for ever."""
@@ -123,29 +138,31 @@ class Binder:
 
     async def _do(self, job: _Job) -> None:
         match job:
-            case _Open(gang):
-                await self._open(gang)
-            case _Send(bind):
-                self._settle(await self._send(bind))
+            case _Open(gang, plan):
+                await self._open(gang, plan)
+            case _Send(bind, plan):
+                self._settle(await self._send(bind), plan)
             case _Read(read):
                 self._answer(await self._read(read))
             case _:
                 assert_never(job)
 
-    async def _open(self, gang: BindGang) -> None:
+    async def _open(self, gang: BindGang, plan: _Plan) -> None:
         """Do first what can fail first: the lease, the PodGroup's version, one bind alone."""
         first, *rest = gang.binds
         obstacle = await self._obstacle(gang)
         if obstacle is not None:
-            self._refuse_all(gang.binds, *obstacle)
+            for bind in gang.binds:
+                self._settle(_refused(bind, *obstacle), plan)
             return
         result = await self._send(first)
-        self._settle(result)
-        if isinstance(result, Refused):
-            self._refuse_all(rest, Refusal.DROPPED, f"the first bind of the gang was refused: {result.message}")
-            return
+        self._settle(result, plan)
         for bind in rest:
-            self._put(_Lane.STARTED, _Send(bind))
+            if isinstance(result, Refused):
+                message = f"the first bind of the gang was refused: {result.message}"
+                self._settle(_refused(bind, Refusal.DROPPED, message), plan)
+            else:
+                self._put(_Lane.STARTED, _Send(bind, plan))
 
     async def _obstacle(self, gang: BindGang) -> tuple[Refusal, str] | None:
         if self._closed:
@@ -214,11 +231,7 @@ class Binder:
             return PodRead(uid=read.uid, attempt=read.attempt, node=None)
         return PodRead(uid=read.uid, attempt=read.attempt, node=pod.spec.node_name or "")
 
-    def _refuse_all(self, binds: Sequence[Bind], refusal: Refusal, message: str) -> None:
-        for bind in binds:
-            self._settle(_refused(bind, refusal, message))
-
-    def _settle(self, result: Bound | Refused | Unknown) -> None:
+    def _settle(self, result: Bound | Refused | Unknown, plan: _Plan) -> None:
         match result:
             case Bound():
                 self._metrics.binds.labels("bound").inc()
@@ -230,6 +243,9 @@ class Binder:
                 log.warning("bind_outcome_unknown", uid=result.uid, message=result.message)
             case _:
                 assert_never(result)
+        plan.unanswered -= 1
+        if not plan.unanswered:
+            self._metrics.gang_bound.observe(perf_counter() - plan.started)
         self._answer(result)
 
 
@@ -242,7 +258,13 @@ def _outcome(bind: Bind, error: errors.ApiError) -> Refused | Unknown:
     match error:
         case errors.NotFound():
             return _refused(bind, Refusal.LOST, str(error))
-        case errors.TooManyRequests() | errors.ServerError() | errors.Interrupted() | errors.Unreachable():
+        case (
+            errors.TooManyRequests()
+            | errors.ServerError()
+            | errors.Interrupted()
+            | errors.Unreachable()
+            | errors.Undecodable()
+        ):
             return Unknown(uid=bind.uid, attempt=bind.attempt, message=str(error))
         case _:
             return _refused(bind, Refusal.FORBIDDEN, str(error))

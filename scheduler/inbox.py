@@ -127,7 +127,7 @@ def _waits(pod: Pod) -> bool:
     )
 
 
-def _key(event: Observation) -> EntryKey:  # noqa: C901 - one line per kind
+def _key(event: Observation) -> EntryKey:
     match event:
         case KindSynced(kind=kind):
             return (kind, "", "")

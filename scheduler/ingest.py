@@ -45,9 +45,7 @@ class Ingest:
         self.reflectors: dict[Kind, Reflector[Any]] = {}
         for kind in kinds:
             resource, type_ = _SOURCES[kind]
-            self.reflectors[kind] = Reflector(
-                client, resource, type_, self._sink(kind), watch_seconds=watch_seconds
-            )
+            self.reflectors[kind] = Reflector(client, resource, type_, self._sink(kind), watch_seconds=watch_seconds)
 
     def problems(self, now: float, stale_after_s: float) -> Iterator[str]:
         """Say which kinds have not synced or have gone stale, and why."""
@@ -66,7 +64,9 @@ class Ingest:
             delivered.inc()
             if isinstance(change, Unreadable):
                 unreadable.inc()
-                log.warning("object_unreadable", kind=kind.value, object=str(change.key), uid=change.uid, error=change.message)
+                log.warning(
+                    "object_unreadable", kind=kind.value, object=str(change.key), uid=change.uid, error=change.message
+                )
             event = _event(kind, change)
             if event is not None:
                 self._observe(event)

@@ -71,7 +71,10 @@ class Metrics:
             f"{PREFIX}_decisions_total", "Gangs decided, by outcome.", ("outcome",), registry=registry
         )
         self.decided_members = Counter(
-            f"{PREFIX}_decided_members_total", "Members in the decided gangs, by outcome.", ("outcome",), registry=registry
+            f"{PREFIX}_decided_members_total",
+            "Members in the decided gangs, by outcome.",
+            ("outcome",),
+            registry=registry,
         )
         self.gang_wait = Histogram(
             f"{PREFIX}_gang_wait_seconds",

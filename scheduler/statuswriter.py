@@ -38,7 +38,7 @@ class StatusWriter:
         metrics: Metrics,
         *,
         clock: Clock,
-        writes_per_second: float,
+        rate: float,
         binds_wait: Callable[[], bool],
     ) -> None:
         self._client = client
@@ -46,7 +46,7 @@ class StatusWriter:
         self._answer = answer
         self._metrics = metrics
         self._clock = clock
-        self._bucket = TokenBucket(rate=writes_per_second, burst=writes_per_second)
+        self._bucket = TokenBucket(rate, max(1, int(rate)))
         self._binds_wait = binds_wait
         self._waiting: dict[str, WriteCondition] = {}
         self._ready: asyncio.Queue[str] = asyncio.Queue()
@@ -68,6 +68,7 @@ class StatusWriter:
 
     def announce(self, instruction: Announce) -> None:
         """Record a Kubernetes Event, best effort."""
+        self._metrics.events_recorded.inc()
         self._recorder.record(
             ObjectReference.of(instruction.kind, instruction.namespace, instruction.name, instruction.uid),
             "Warning" if instruction.warning else "Normal",
@@ -108,14 +109,13 @@ class StatusWriter:
             if not self._binds_wait():
                 break
             await asyncio.sleep(0.05)
-        await asyncio.sleep(self._bucket.take(self._clock.now()))
+        while wait_s := self._bucket.take(self._clock.now()):
+            await asyncio.sleep(wait_s)
 
     async def _write(self, instruction: WriteCondition) -> ConditionOutcome:
         key = Key(instruction.namespace, instruction.name)
         try:
-            await self._client.patch(
-                PODS, key, _patch(instruction), subresource="status", content_type=STRATEGIC_PATCH
-            )
+            await self._client.patch(PODS, key, _patch(instruction), subresource="status", content_type=STRATEGIC_PATCH)
         except errors.Conflict:
             return ConditionOutcome.CONFLICT
         except errors.NotFound:

@@ -1,0 +1,232 @@
+"""The composition root of the scheduler: settings, client, loops, endpoints, and the order in which they stop."""
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import structlog
+from aiohttp import web
+
+from gangline.base.clock import Clock
+from gangline.kube.client import Client, connect
+from gangline.kube.clock import MonotonicClock
+from gangline.kube.lease import LeaseHolder
+from gangline.kube.recorder import EventRecorder
+from gangline.kube.transport import ConfigurationError
+from gangline.service import lifecycle, logging
+from gangline.service.http import HttpServer
+from gangline.service.lifecycle import Loops, StartError
+from gangline.service.loop_lag import watch_loop_lag
+from gangline.service.metrics import new_registry
+from gangline.service.process_settings import lease_key
+from gangline.service.settings import SettingsError, load
+from scheduler.binder import Binder
+from scheduler.core.events import Kind, SettingsGiven
+from scheduler.core.machine import Scheduler
+from scheduler.inbox import Inbox
+from scheduler.ingest import Ingest
+from scheduler.loop import Executor, Loop
+from scheduler.metrics import Metrics
+from scheduler.settings import Settings
+from scheduler.statuswriter import StatusWriter
+
+log = structlog.get_logger(__name__)
+
+PROGRAM = "gangline-scheduler"
+SAMPLE_S = 1.0
+_ALWAYS = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
+
+
+def main() -> int:
+    """Run the scheduler until SIGTERM; return the exit code (2: the settings cannot be used)."""
+    try:
+        settings = load(
+            Settings,
+            sys.argv[1:],
+            os.environ,
+            program=PROGRAM,
+            description="Places and binds whole gangs: the pods of one PodGroup start together or not at all.",
+        )
+    except SettingsError as error:
+        print(error, file=sys.stderr)  # noqa: T201 - logging is not set up yet
+        return 2
+    logging.configure(settings.log_format, settings.log_level)
+    return lifecycle.run(partial(serve, settings), grace_s=settings.grace_s + 5.0)
+
+
+async def serve(settings: Settings, stop: asyncio.Event) -> None:
+    """Run all loops until `stop` is set, then finish what is in flight."""
+    registry = new_registry()
+    metrics = Metrics(registry)
+    client = connect(
+        settings.kubeconfig or None, settings.context or None, user_agent=PROGRAM, observer=metrics.requests
+    )
+    try:
+        await client.__aenter__()
+    except ConfigurationError as error:
+        raise StartError(str(error)) from error
+    try:
+        parts = Parts(settings, client, metrics)
+        async with HttpServer(
+            settings.http_address,
+            registry=registry,
+            ready=parts.problems,
+            healthy=list,
+            debug={"validate": parts.validate, "gangs": parts.gangs},
+        ):
+            await parts.run(stop)
+    finally:
+        await client.__aexit__(None, None, None)
+
+
+class Parts:
+    """The parts of the process, wired together; only this class knows them all."""
+
+    def __init__(self, settings: Settings, client: Client, metrics: Metrics) -> None:
+        self._settings = settings
+        self._client = client
+        self._metrics = metrics
+        self._clock: Clock = MonotonicClock()
+        self._given = SettingsGiven(
+            scheduler_names=settings.scheduler_name,
+            scoring=settings.scoring,
+            budgets_form_gangs=settings.budget_gangs,
+            kinds=(*_ALWAYS, Kind.BUDGET) if settings.budget_gangs else _ALWAYS,
+        )
+        key = lease_key(settings.lease, PROGRAM)
+        identity = f"{socket.gethostname()}-{uuid4().hex[:8]}"
+        self._lease = LeaseHolder(client, key, identity) if key is not None else None
+        self._scheduler = Scheduler()
+        self._inbox = Inbox(self._clock)
+        self._ingest = Ingest(
+            client,
+            self._given.kinds,
+            self._inbox.observe,
+            metrics,
+            watch_seconds=(settings.watch_s // 2, settings.watch_s),
+        )
+        self._binder = Binder(
+            client,
+            self._inbox.answer,
+            metrics,
+            workers=settings.bind_concurrency,
+            may_bind=self._may_bind,
+            is_known_node=self._scheduler.is_known_node,
+        )
+        self._recorder = EventRecorder(
+            client,
+            component=settings.scheduler_name[0],
+            instance=identity,
+            rate=settings.event_rate,
+            burst=max(1, int(settings.event_rate)),
+        )
+        self._status_writer = StatusWriter(
+            client,
+            self._recorder,
+            self._inbox.answer,
+            metrics,
+            clock=self._clock,
+            rate=settings.condition_rate,
+            binds_wait=self._binder.is_busy,
+        )
+        self._loop = Loop(
+            self._scheduler,
+            self._inbox,
+            Executor(self._binder, self._status_writer),
+            metrics,
+            clock=self._clock,
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Start every loop, wait for `stop`, then drain in the order of what others wait for."""
+        async with Loops(stop) as loops:
+            loops.start("loop lag", watch_loop_lag(self._metrics.loop_lag))
+            loops.start("samples", self._sample())
+            for kind, reflector in self._ingest.reflectors.items():
+                loops.start(f"watch {kind.value}", reflector.run())
+            if self._lease is not None:
+                await _either(self._lease.acquire(), stop)
+                if stop.is_set():
+                    return
+                loops.start("lease", self._lease.run())
+            for name, loop in (
+                ("binder", self._binder.run()),
+                ("status writer", self._status_writer.run()),
+                ("event recorder", self._recorder.run()),
+                ("scheduling loop", self._loop.run(self._given)),
+            ):
+                loops.start(name, loop)
+            log.info("started", scheduler_names=list(self._settings.scheduler_name))
+            await stop.wait()
+            await self._drain()
+
+    async def _drain(self) -> None:
+        self._loop.stopping = True
+        deadline = self._clock.now() + self._settings.grace_s
+        steps: tuple[tuple[str, Callable[[float], Any]], ...] = (
+            ("binds", self._binder.drain),
+            ("conditions", self._status_writer.flush),
+            ("events", self._recorder.flush),
+        )
+        for what, finish in steps:
+            if not await finish(max(0.1, deadline - self._clock.now())):
+                log.warning("not_finished_in_time", what=what)
+        if self._lease is not None:
+            await self._lease.release()
+        log.info("stopped")
+
+    def problems(self) -> list[str]:
+        """Say why the process is not ready; empty when it is."""
+        return [*self._lease_problems(), *self._ingest.problems(self._clock.now(), self._settings.stale_s)]
+
+    async def gangs(self, _request: web.Request) -> object:
+        """Answer /debug/gangs: every gang with its state and its live reason."""
+        return self._scheduler.gangs(self._clock.now())
+
+    async def validate(self, _request: web.Request) -> object:
+        """Answer /debug/validate: the cache against itself, and against a fresh list of the API server."""
+        problems = self._scheduler.validate()
+        self._metrics.cache_problems.set(len(problems))
+        return {"problems": problems}
+
+    def _may_bind(self) -> bool:
+        return self._lease is None or self._lease.held
+
+    def _lease_problems(self) -> Iterator[str]:
+        if self._lease is not None and not self._lease.held:
+            holder = self._lease.holder
+            yield f"the lease is held by {holder}" if holder else f"the lease is not held: {self._lease.problem}"
+
+    async def _sample(self) -> None:
+        """Set the gauges that are read off, once a second."""
+        while True:
+            now = self._clock.now()
+            for kind, reflector in self._ingest.reflectors.items():
+                self._metrics.watch_staleness.labels(kind.value).set(reflector.staleness_s(now))
+            for urgency, depth in self._inbox.depths().items():
+                self._metrics.queue_depth.labels(urgency.name.lower()).set(depth)
+            for urgency, age_s in self._inbox.oldest_ages_s().items():
+                self._metrics.queue_age.labels(urgency.name.lower()).set(age_s)
+            sizes = self._scheduler.sizes()
+            for what, size in sizes.cached.items():
+                self._metrics.cached.labels(what).set(size)
+            for state, size in sizes.gangs.items():
+                self._metrics.backlog.labels(state).set(size)
+            self._metrics.lease_held.set(self._may_bind())
+            self._metrics.events_dropped.set(self._recorder.dropped)
+            await asyncio.sleep(SAMPLE_S)
+
+
+async def _either(work: Any, stop: asyncio.Event) -> None:
+    """Wait for the work or for `stop`, whichever comes first; cancel the other."""
+    async with asyncio.TaskGroup() as tasks:
+        working = tasks.create_task(work, name="work until stop")
+        stopping = tasks.create_task(stop.wait(), name="stop")
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        working.cancel()
+        stopping.cancel()
