@@ -8,7 +8,6 @@ from typing import Final
 
 import structlog
 
-from gangline.base.backoff import Backoff
 from gangline.base.clock import Clock
 from gangline.base.token_bucket import TokenBucket
 from gangline.kube.client import Client
@@ -20,7 +19,6 @@ from gangline.kube.wire.requests import Request
 __all__ = ["EventRecorder", "ObjectReference"]
 
 QUEUE_LIMIT: Final = 1000
-RETRY_BACKOFF: Final = Backoff(initial_s=0.5, limit_s=10.0)
 
 log = structlog.get_logger()
 
@@ -132,8 +130,7 @@ class EventRecorder:
         except AlreadyExists:
             self._log.written(occurrence, self._clock.now())
         except ApiError as error:
-            delay_s = max(RETRY_BACKOFF.delay(1, self._jitter()), error.retry_after_s or 0.0)
-            if not self._log.failed(occurrence, error, self._clock.now() + delay_s):
+            if not self._log.failed(occurrence, error, self._clock.now(), self._jitter()):
                 self.dropped += 1
                 log.warning("event_not_written", reason=occurrence.reason, error=str(error))
         else:

@@ -11,6 +11,7 @@ from gangline.base.backoff import Backoff
 from gangline.base.clock import Clock
 from gangline.kube.client import Client
 from gangline.kube.clock import MonotonicClock
+from gangline.kube.connection import Lines
 from gangline.kube.wire import requests
 from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Synced, T, Unreadable
 from gangline.kube.wire.errors import ApiError
@@ -21,6 +22,8 @@ __all__ = ["Change", "Observed", "Progress", "Reflector", "Removed", "Synced", "
 
 SILENCE_S: Final = 75.0
 """The server sends a bookmark about once a minute."""
+LINES_AT_ONCE: Final = 100
+"""After so many lines the rest of the process gets its turn, however many more have come already."""
 RETRY_BACKOFF: Final = Backoff(initial_s=0.25, limit_s=30.0)
 
 log = structlog.get_logger()
@@ -118,9 +121,16 @@ class Reflector(Generic[T]):
         )
         async with self._client.stream(request) as lines:
             self._machine.opened(self._clock.now())
-            async for line in lines:
-                self._tell(self._machine.line(line, self._clock.now()))
+            await self._follow(lines)
         self._machine.ended(self._clock.now())
+
+    async def _follow(self, lines: Lines) -> None:
+        told = 0
+        async for line in lines:
+            self._tell(self._machine.line(line, self._clock.now()))
+            told += 1
+            if told % LINES_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     def _tell(self, changes: list[Change[T]]) -> None:
         for change in changes:

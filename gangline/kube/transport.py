@@ -4,17 +4,20 @@ The only module that imports kubernetes_asyncio, for reading configuration and c
 import costs about a second and 60 MiB, so it waits until something is read.
 """
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import aiohttp
 import yaml
 from msgspec import Struct
 
 SERVICE_ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_KUBECONFIG: Final = "~/.kube/config"
+PLUGIN_TIMEOUT_S: Final = 30.0
 
 
 class ConfigurationError(Exception):
@@ -102,15 +105,17 @@ class AccessSource:
 
         files = self._kubeconfig_files()
         try:
-            await load_kube_config(
-                config_file=os.pathsep.join(files),
-                context=self._context,
-                client_configuration=configuration,
-                persist_config=False,
-            )
+            async with asyncio.timeout(PLUGIN_TIMEOUT_S):
+                await load_kube_config(
+                    config_file=os.pathsep.join(files),
+                    context=self._context,
+                    client_configuration=configuration,
+                    persist_config=False,
+                )
         except (
             ConfigException,
             yaml.YAMLError,
+            aiohttp.ClientError,
             # How the reader fails on files that are YAML but no kubeconfig.
             AssertionError,
             AttributeError,
@@ -137,10 +142,18 @@ def _access(configuration: Any) -> Access:
     server = str(configuration.host).rstrip("/")
     return Access(
         server=server,
-        authorization=" ".join(token.split()) if token else None,
+        authorization=_header(token) if token else None,
         tls=_tls(configuration) if server.startswith("https:") else None,
         proxy=configuration.proxy or None,
     )
+
+
+def _header(token: str) -> str:
+    """Return the token as a header; files often end in a newline, which a header must not."""
+    value = " ".join(token.split())
+    if not (value.isascii() and value.isprintable()):
+        raise ConfigurationError("the token holds characters that no token has; write it again as plain text")
+    return value
 
 
 def _tls(configuration: Any) -> Tls:

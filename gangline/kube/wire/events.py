@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Self
 
 from msgspec import Struct
 
+from gangline.base.backoff import Backoff
 from gangline.base.key_queue import KeyQueue
 from gangline.contract.meta import Key
 from gangline.kube.wire import requests
@@ -23,6 +24,7 @@ SERIES_WINDOW_S: Final = 600.0
 SERIES_INTERVAL_S: Final = 30.0
 ATTEMPTS: Final = 5
 MEMORY_LIMIT: Final = 4096
+RETRY_BACKOFF: Final = Backoff(initial_s=0.5, limit_s=10.0)
 NAMESPACE_OF_CLUSTER_SCOPED: Final = "default"
 
 EventType = Literal["Normal", "Warning"]
@@ -129,7 +131,7 @@ class EventLog:
         series.written_count, series.written_s, series.failures = series.sent_count, now, 0
         self._queue.done(occurrence)
 
-    def failed(self, occurrence: Occurrence, error: ApiError, retry_at: float) -> bool:
+    def failed(self, occurrence: Occurrence, error: ApiError, now: float, jitter: float) -> bool:
         """Take note that the write has failed; return False when the Event is given up."""
         series = self._series[occurrence]
         series.failures += 1
@@ -140,7 +142,8 @@ class EventLog:
             return False
         if lost:
             series.written_count = 0
-        self._queue.add(occurrence, retry_at)
+        delay_s = max(RETRY_BACKOFF.delay(series.failures, jitter), error.retry_after_s or 0.0)
+        self._queue.add(occurrence, now + delay_s)
         self._queue.done(occurrence)
         return True
 
