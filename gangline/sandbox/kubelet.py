@@ -1,7 +1,7 @@
 """The kubelets of all simulated nodes, as one: what to write next for a pod or a node.
 
 `Kubelets` decides and keeps only what a restart finds again in the API: which pods were accepted, and since when
-(to a fraction of a second). `kubelets` connects it with an API server, the sandbox's or any other.
+(to a fraction of a second). `kubelets.run_kubelets` connects it with an API server, the sandbox's or any other.
 """
 
 from datetime import datetime, timedelta
@@ -10,20 +10,18 @@ from typing import Final
 from gangline.contract.meta import Key
 from gangline.contract.node import Node, NodeStatus
 from gangline.contract.requests import allocatable, pod_requests
-from gangline.kube.wire.requests import STRATEGIC_PATCH
+from gangline.kube.wire.requests import APPLY_PATCH, STRATEGIC_PATCH
 from gangline.kube.wire.resources import LEASES, NODES, PODS
 from gangline.sandbox import podlife
-from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
+from gangline.sandbox.actions import Action, Decision, Delete, Patch
 from gangline.sandbox.admission import Admissions
 from gangline.sandbox.cache import Cache
-from gangline.sandbox.nodes import KUBELET_LABEL
-from gangline.sandbox.objects import RunNode, RunPod, timestamp
+from gangline.sandbox.nodes import KUBELET_LABEL, ready_condition
+from gangline.sandbox.objects import RunNode, RunPod
 from gangline.sandbox.podlife import Behaviour, Rejection, Status
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 LEASE_SECONDS: Final = 40
-EXPIRED_SECONDS: Final = 3600
-"""A lease that old is written by nobody: the node's first heartbeat."""
 
 
 class Kubelets:
@@ -107,7 +105,7 @@ def decide_node(node: RunNode, now: datetime, *, heartbeat_s: float | None) -> D
     actions: list[Action] = []
     room = node.status.allocatable or node.status.capacity or {"pods": "0"}
     if not (_is_ready(node) and node.status.allocatable):
-        status = {"conditions": [_ready(now)], "capacity": node.status.capacity or room, "allocatable": room}
+        status = {"conditions": [ready_condition(now)], "capacity": node.status.capacity or room, "allocatable": room}
         actions.append(
             Patch(
                 resource=NODES,
@@ -118,21 +116,25 @@ def decide_node(node: RunNode, now: datetime, *, heartbeat_s: float | None) -> D
             )
         )
     if heartbeat_s is not None:
-        renewal = {"spec": {"renewTime": now.isoformat(timespec="microseconds").replace("+00:00", "Z")}}
-        actions.append(Patch(resource=LEASES, key=Key(LEASE_NAMESPACE, node.metadata.name), body=renewal))
+        actions.append(_heartbeat(node, now))
     return Decision(actions=tuple(actions), again_in_s=heartbeat_s)
 
 
-def lease_of(node: RunNode) -> Create:
-    """Build the lease that says the node lives."""
-    owner = {"apiVersion": "v1", "kind": "Node", "name": node.metadata.name, "uid": node.metadata.uid}
+def _heartbeat(node: RunNode, now: datetime) -> Patch:
+    """Renew the lease that says the node lives, or create it."""
+    owner = {"apiVersion": "v1", "kind": NODES.kind, "name": node.metadata.name, "uid": node.metadata.uid}
     body = {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
+        "apiVersion": LEASES.api_version,
+        "kind": LEASES.kind,
         "metadata": {"name": node.metadata.name, "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]},
-        "spec": {"holderIdentity": node.metadata.name, "leaseDurationSeconds": LEASE_SECONDS},
+        "spec": {
+            "holderIdentity": node.metadata.name,
+            "leaseDurationSeconds": LEASE_SECONDS,
+            "renewTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        },
     }
-    return Create(resource=LEASES, namespace=LEASE_NAMESPACE, body=body)
+    key = Key(LEASE_NAMESPACE, node.metadata.name)
+    return Patch(resource=LEASES, key=key, body=body, content_type=APPLY_PATCH)
 
 
 def _requests(pod: RunPod) -> dict[str, int]:
@@ -148,17 +150,6 @@ def _contract_node(node: RunNode) -> Node:
 
 def _is_ready(node: RunNode) -> bool:
     return any(c.type == "Ready" and c.status == "True" for c in node.status.conditions or ())
-
-
-def _ready(now: datetime) -> Status:
-    return {
-        "type": "Ready",
-        "status": "True",
-        "reason": "KubeletReady",
-        "message": "simulated kubelet is ready",
-        "lastHeartbeatTime": timestamp(now),
-        "lastTransitionTime": timestamp(now),
-    }
 
 
 def _status(pod: RunPod, status: Status) -> Decision:

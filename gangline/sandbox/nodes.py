@@ -9,6 +9,7 @@ nodes:
 """
 
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -18,6 +19,7 @@ from msgspec import Struct
 from gangline.contract.node import Taint
 from gangline.contract.pod import Quantity
 from gangline.contract.requests import amount_of
+from gangline.sandbox.objects import timestamp
 
 POD_SLOTS: Final = "110"
 KUBELET_LABEL: Final = "sandbox.gangline.dev/kubelet"
@@ -78,12 +80,24 @@ def check_quantities(group: NodeGroup) -> None:
             raise ValueError(f"nodes {group.name!r}, allocatable {resource}: {error}") from error
 
 
-def node_objects(group: NodeGroup) -> list[dict[str, Any]]:
-    """Build the Node objects, as a kubelet registers them."""
-    return [_node_object(group, name) for name in group.node_names]
+def node_objects(group: NodeGroup, now: datetime) -> list[dict[str, Any]]:
+    """Build the Node objects, as kubelets register them."""
+    return [_node_object(group, name, now) for name in group.node_names]
 
 
-def _node_object(group: NodeGroup, name: str) -> dict[str, Any]:
+def ready_condition(now: datetime) -> dict[str, Any]:
+    """Build the condition by which a kubelet says that it works."""
+    return {
+        "type": "Ready",
+        "status": "True",
+        "reason": "KubeletReady",
+        "message": "simulated kubelet is ready",
+        "lastHeartbeatTime": timestamp(now),
+        "lastTransitionTime": timestamp(now),
+    }
+
+
+def _node_object(group: NodeGroup, name: str, now: datetime) -> dict[str, Any]:
     labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
     allocatable = {"pods": POD_SLOTS} | {resource: str(amount) for resource, amount in group.allocatable.items()}
     return {
@@ -95,5 +109,5 @@ def _node_object(group: NodeGroup, name: str) -> dict[str, Any]:
             "annotations": group.annotations,
         },
         "spec": {"taints": [msgspec.to_builtins(taint) for taint in group.taints]} if group.taints else {},
-        "status": {"capacity": allocatable, "allocatable": allocatable},
+        "status": {"capacity": allocatable, "allocatable": allocatable, "conditions": [ready_condition(now)]},
     }

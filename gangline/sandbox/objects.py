@@ -5,17 +5,23 @@ from typing import Any, Protocol
 
 from msgspec import Struct, to_builtins
 
-from gangline.contract.meta import Condition, ObjectMeta
+from gangline.contract.meta import Condition, ObjectMeta, OwnerReference
 from gangline.contract.node import NodeStatus
 from gangline.contract.pod import Container, ContainerStatus, Opaque, Pod, PodSpec, PodStatus, Quantity
 from gangline.contract.policy import LabelSelector
 
 
+class OwnerLink(OwnerReference, frozen=True, kw_only=True, rename="camel"):
+    """An owner, and whether its foreground deletion waits for this object."""
+
+    block_owner_deletion: bool | None = None
+
+
 class Meta(ObjectMeta, frozen=True, kw_only=True, rename="camel"):
     """Metadata with what ends an object."""
 
+    owner_references: tuple[OwnerLink, ...] | None = None
     finalizers: tuple[str, ...] | None = None
-    deletion_grace_period_seconds: int | None = None
 
 
 class Identified(Protocol):

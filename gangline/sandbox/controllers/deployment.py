@@ -11,7 +11,7 @@ import msgspec
 from gangline.contract.conditions import merged
 from gangline.contract.meta import Condition, Key
 from gangline.contract.names import POD_TEMPLATE_HASH_LABEL
-from gangline.kube.wire.resources import DEPLOYMENTS, PODS, REPLICA_SETS
+from gangline.kube.wire.resources import DEPLOYMENTS, REPLICA_SETS
 from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
 from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers import rollout

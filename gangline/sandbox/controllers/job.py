@@ -18,7 +18,7 @@ from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers import indexed
 from gangline.sandbox.controllers.ownership import controlled
 from gangline.sandbox.controllers.pods import BURST, is_active, make_pod, ready_since, removal_order, remove_pod
-from gangline.sandbox.objects import Job, JobStatus, RunPod, wire
+from gangline.sandbox.objects import Job, RunPod, wire
 from gangline.sandbox.podlife import is_finished
 
 BACKOFF_LIMIT_S: Final = 600.0
@@ -82,9 +82,8 @@ class Jobs:
         tally = self._tallies.setdefault(owner.uid, Tally())
         if pod.status.phase == "Succeeded":
             tally.succeeded[pod.metadata.uid] = indexed.index_of(pod)
-        elif pod.metadata.uid not in tally.dismissed and (pod.status.phase == "Failed" or new is None):
-            if pod.metadata.uid not in tally.succeeded:
-                tally.failed.add(pod.metadata.uid)
+        elif (pod.status.phase == "Failed" or new is None) and pod.metadata.uid not in tally.dismissed:
+            tally.failed.add(pod.metadata.uid)
 
     def forget(self, old: Job | None, new: Job | None) -> None:
         """Drop what is remembered of a Job that is gone."""

@@ -51,9 +51,11 @@ def claim(
         elif not child.metadata.deletion_timestamp:
             actions.append(_own(child, child_kind, {"$patch": "delete", "uid": owner.metadata.uid}))
     if owner.metadata.deletion_timestamp is None:
-        for child in children.in_namespace(owner.metadata.namespace):
-            if _is_orphan(child) and label_selector_matches(selector, child.metadata.labels):
-                actions.append(_own(child, child_kind, owner_reference(owner, owner_kind)))
+        actions += [
+            _own(child, child_kind, owner_reference(owner, owner_kind))
+            for child in children.in_namespace(owner.metadata.namespace)
+            if _is_orphan(child) and label_selector_matches(selector, child.metadata.labels)
+        ]
     return Claim(children=tuple(mine), actions=tuple(actions))
 
 

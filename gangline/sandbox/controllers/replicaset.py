@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-
 from gangline.contract.meta import Key
 from gangline.kube.wire.resources import PODS, REPLICA_SETS
 from gangline.sandbox.actions import Action, Decision, Patch

@@ -1,0 +1,86 @@
+"""The whole sandbox in one process: API server, kubelets and controllers, which meet over HTTP like any client."""
+
+import asyncio
+import tempfile
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from gangline.kube.client import Client, connect
+from gangline.sandbox.controllers.run import Pace, run_controllers
+from gangline.sandbox.kubelets import register_nodes, run_kubelets
+from gangline.sandbox.nodes import NodeGroup, read_cluster_file, uniform
+from gangline.sandbox.server import ApiServer
+
+USER_AGENT: Final = "gangline-sandbox"
+
+
+class Sandbox:
+    """A small Kubernetes; an async context manager.
+
+    Nodes are `nodes` equal ones, or those of `cluster_file`. `bare` starts the API server alone: no kubelets, no
+    controllers, no nodes. The kubeconfig is written to `kubeconfig`, else to a temporary directory that goes with the
+    sandbox. If a part of the sandbox dies, the task that entered it is cancelled and leaving it raises the error.
+    Entering raises `ClusterFileError`.
+    """
+
+    def __init__(
+        self,
+        *,
+        nodes: int = 3,
+        cpu: str = "8",
+        memory: str = "32Gi",
+        cluster_file: Path | None = None,
+        port: int = 0,
+        kubeconfig: Path | None = None,
+        bare: bool = False,
+        pace: Pace | None = None,
+    ) -> None:
+        self._uniform = uniform(nodes, cpu=cpu, memory=memory)
+        self._cluster_file = cluster_file
+        self._bare = bare
+        self._pace = pace
+        self._server = ApiServer(port=port)
+        self._stack = AsyncExitStack()
+        self._kubeconfig = kubeconfig
+
+    @property
+    def url(self) -> str:
+        """Address of the API server."""
+        return self._server.url
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Where the kubeconfig is."""
+        assert self._kubeconfig is not None, "the sandbox has not been entered"
+        return self._kubeconfig
+
+    async def __aenter__(self) -> Self:
+        groups = read_cluster_file(self._cluster_file) if self._cluster_file else self._uniform
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._server)
+            if self._kubeconfig is None:
+                directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="gangline-"))
+                self._kubeconfig = Path(directory) / "kubeconfig"
+            self._server.kubeconfig(self._kubeconfig)
+            if not self._bare:
+                client = await stack.enter_async_context(connect(str(self._kubeconfig), user_agent=USER_AGENT))
+                await self._start(client, groups, stack)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._stack.__aexit__(kind, error, traceback)
+
+    async def _start(self, client: Client, groups: tuple[NodeGroup, ...], stack: AsyncExitStack) -> None:
+        await register_nodes(client, groups)
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        tasks = (
+            group.create_task(run_kubelets(client, every_node=True, heartbeat_s=None), name="kubelets"),
+            group.create_task(run_controllers(client, pace=self._pace), name="controllers"),
+        )
+        for task in tasks:
+            stack.callback(task.cancel)

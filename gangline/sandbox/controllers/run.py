@@ -1,0 +1,180 @@
+"""All workload controllers on one client: which kinds they watch, and which change wakes which."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from gangline.contract.meta import Key
+from gangline.contract.policy import LabelSelector
+from gangline.contract.selectors import label_selector_matches
+from gangline.kube.client import Client
+from gangline.kube.wire.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    DEPLOYMENTS,
+    JOBS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    REPLICA_SETS,
+    Resource,
+)
+from gangline.sandbox.actions import Decision
+from gangline.sandbox.cache import Cache
+from gangline.sandbox.controllers.deployment import Deployments
+from gangline.sandbox.controllers.gc import Collector
+from gangline.sandbox.controllers.job import Jobs
+from gangline.sandbox.controllers.namespace import NamespaceEnder
+from gangline.sandbox.controllers.podgc import LostPods
+from gangline.sandbox.controllers.replicaset import ReplicaSets
+from gangline.sandbox.controllers.served import Served
+from gangline.sandbox.informer import AnyInformer, Informer
+from gangline.sandbox.objects import Deployment, Identified, Job, Namespace, ReplicaSet, RunPod, Thing
+from gangline.sandbox.reconciler import Decider, Reconciler
+
+T = TypeVar("T", bound=Identified)
+
+
+class Pace(Struct, frozen=True, kw_only=True):
+    """How long things take here that take longer on a real cluster, in seconds."""
+
+    lost_node_s: float = 5.0
+    """From a node's end to the removal of its pods (there: about 50)."""
+    job_backoff_s: float = 2.0
+    """Before the replacement of a Job's first failed pod (there: about 10)."""
+
+
+class Watched:
+    """The kinds that the controllers read whole, each watched once."""
+
+    def __init__(self, client: Client) -> None:
+        self.pods = Informer(client, PODS, RunPod)
+        self.replica_sets = Informer(client, REPLICA_SETS, ReplicaSet)
+        self.deployments = Informer(client, DEPLOYMENTS, Deployment)
+        self.jobs = Informer(client, JOBS, Job)
+        self.nodes = Informer(client, NODES, Thing)
+        self.namespaces = Informer(client, NAMESPACES, Namespace)
+        definitions = Informer(client, CUSTOM_RESOURCE_DEFINITIONS, Thing)
+        kinds = (self.pods, self.replica_sets, self.deployments, self.jobs, self.nodes, self.namespaces, definitions)
+        self.informers: Mapping[Resource, AnyInformer] = {each.resource: each for each in kinds}
+        self.caches: Mapping[Resource, Cache[Any]] = {each.resource: each.cache for each in kinds}
+
+
+async def run_controllers(client: Client, *, pace: Pace | None = None) -> None:
+    """Run all controllers until cancelled."""
+    pace = pace or Pace()
+    watched = Watched(client)
+    collector = Collector(client, watched.informers)
+    loops: dict[str, Reconciler[Any]] = {
+        "replicasets": _replica_sets(client, watched),
+        "deployments": _deployments(client, watched),
+        "jobs": _jobs(client, watched, pace),
+        "lost-pods": _lost_pods(client, watched, pace),
+        "namespaces": _namespaces(client, watched, collector.served),
+        "garbage-collector": collector.loop,
+    }
+    synced = [each.synced for each in watched.informers.values()]
+    async with asyncio.TaskGroup() as group:
+        for informer in watched.informers.values():
+            group.create_task(informer.run(), name=f"watch-{informer.resource.plural}")
+        group.create_task(collector.served.run(), name="served-kinds")
+        for name, loop in loops.items():
+            needs = [*synced, collector.served.synced] if name in ("namespaces", "garbage-collector") else synced
+            group.create_task(loop.run(needs), name=name)
+
+
+def _replica_sets(client: Client, watched: Watched) -> Reconciler[Key]:
+    controller = ReplicaSets(watched.replica_sets.cache, watched.pods.cache)
+    loop = _loop(client, watched, "replicasets", controller.decide)
+    _wake_for_itself(watched.replica_sets, loop)
+    _wake_owner(watched.pods, watched.replica_sets, lambda owner: owner.spec.selector, loop)
+    return loop
+
+
+def _deployments(client: Client, watched: Watched) -> Reconciler[Key]:
+    controller = Deployments(watched.deployments.cache, watched.replica_sets.cache, watched.pods.cache)
+    loop = _loop(client, watched, "deployments", controller.decide)
+    _wake_for_itself(watched.deployments, loop)
+    _wake_owner(watched.replica_sets, watched.deployments, lambda owner: owner.spec.selector, loop)
+
+    def wake_grandparent(old: RunPod | None, new: RunPod | None) -> None:
+        pod = new or old
+        parent = pod.metadata.controller if pod is not None else None
+        replica_set = watched.replica_sets.cache.by_uid(parent.uid) if parent is not None else None
+        for key in _controller_keys(replica_set, DEPLOYMENTS.kind):
+            loop.enqueue(key)
+
+    watched.pods.listen(wake_grandparent)
+    return loop
+
+
+def _jobs(client: Client, watched: Watched, pace: Pace) -> Reconciler[Key]:
+    controller = Jobs(watched.jobs.cache, watched.pods.cache, backoff_s=pace.job_backoff_s)
+    watched.pods.listen(controller.observe)
+    watched.jobs.listen(controller.forget)
+    loop = _loop(client, watched, "jobs", controller.decide)
+    _wake_for_itself(watched.jobs, loop)
+    _wake_owner(watched.pods, watched.jobs, lambda _job: None, loop)
+    return loop
+
+
+def _lost_pods(client: Client, watched: Watched, pace: Pace) -> Reconciler[Key]:
+    controller = LostPods(watched.pods.cache, watched.nodes.cache, grace_s=pace.lost_node_s)
+    loop = _loop(client, watched, "lost-pods", controller.decide)
+    _wake_for_itself(watched.pods, loop)
+
+    def wake_pods_of(old: Thing | None, new: Thing | None) -> None:
+        if old is not None and new is None:
+            for pod in watched.pods.cache:
+                if pod.spec.node_name == old.metadata.name:
+                    loop.enqueue(pod.metadata.key)
+
+    watched.nodes.listen(wake_pods_of)
+    return loop
+
+
+def _namespaces(client: Client, watched: Watched, served: Served) -> Reconciler[str]:
+    ender = NamespaceEnder(client, watched.namespaces.cache, served)
+    loop = Reconciler("namespaces", ender.reconcile, workers=2)
+    watched.namespaces.listen(lambda _old, new: loop.enqueue(new.metadata.name) if new is not None else None)
+    return loop
+
+
+def _loop(client: Client, watched: Watched, name: str, decide: Callable[[Key, datetime], Decision]) -> Reconciler[Key]:
+    return Reconciler(name, Decider(client, decide, watched.caches).reconcile)
+
+
+def _wake_for_itself(informer: Informer[T], loop: Reconciler[Key]) -> None:
+    def wake(old: T | None, new: T | None) -> None:
+        thing = new or old
+        if thing is not None:
+            loop.enqueue(thing.metadata.key)
+
+    informer.listen(wake)
+
+
+def _wake_owner(
+    children: AnyInformer,
+    owners: Informer[T],
+    selector_of: Callable[[T], LabelSelector | None],
+    loop: Reconciler[Key],
+) -> None:
+    """Wake the controller that a child has or had, and those that could adopt a child without one."""
+
+    def wake(old: Identified | None, new: Identified | None) -> None:
+        for key in (*_controller_keys(old, owners.resource.kind), *_controller_keys(new, owners.resource.kind)):
+            loop.enqueue(key)
+        if new is not None and new.metadata.controller is None:
+            for owner in owners.cache.in_namespace(new.metadata.namespace):
+                if label_selector_matches(selector_of(owner), new.metadata.labels):
+                    loop.enqueue(owner.metadata.key)
+
+    children.listen(wake)
+
+
+def _controller_keys(thing: Identified | None, kind: str) -> Iterable[Key]:
+    controller = thing.metadata.controller if thing is not None else None
+    if thing is not None and controller is not None and controller.kind == kind:
+        yield Key(thing.metadata.namespace, controller.name)

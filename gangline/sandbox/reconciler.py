@@ -1,0 +1,197 @@
+"""The one shell of all kubelets and controllers: keys wait in a queue, workers reconcile them, failures come back."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final, Generic, TypeVar, assert_never
+
+import structlog
+
+from gangline.base.backoff import Backoff
+from gangline.base.key_queue import KeyQueue
+from gangline.contract.meta import Key
+from gangline.kube.client import Client
+from gangline.kube.clock import utc_now
+from gangline.kube.wire.errors import ApiError, Conflict, NotFound
+from gangline.kube.wire.resources import Resource
+from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
+from gangline.sandbox.cache import Cache
+
+K = TypeVar("K", bound=Hashable)
+Seen = Callable[[], bool]
+"""Tells whether the cache shows what was written."""
+
+PATIENCE_S: Final = 5.0
+"""How long a decision waits for its own writes to come back; then the cache is believed as it is."""
+LOOK_AGAIN_S: Final = 1.0
+CONCURRENT_WRITES: Final = 16
+FIELD_MANAGER: Final = "gangline-sandbox"
+RETRY: Final = Backoff(initial_s=0.05, limit_s=15.0)
+
+log = structlog.get_logger()
+
+
+class Reconciler(Generic[K]):
+    """Calls `reconcile` for each key that is enqueued, never twice at once for one key.
+
+    `reconcile` returns seconds until it wants to be called again, or None; a failed key comes back, ever later.
+    """
+
+    def __init__(self, name: str, reconcile: Callable[[K], Awaitable[float | None]], *, workers: int = 4) -> None:
+        self._name = name
+        self._reconcile = reconcile
+        self._workers = workers
+        self._queue: KeyQueue[K] = KeyQueue()
+        self._added = asyncio.Event()
+        self._failures: dict[K, int] = {}
+
+    def enqueue(self, key: K, after_s: float = 0.0) -> None:
+        """Ask for a key to be reconciled."""
+        self._queue.add(key, time.monotonic() + after_s if after_s else 0.0)
+        self._added.set()
+
+    async def run(self, synced: Iterable[asyncio.Event]) -> None:
+        """Work for ever, once everything that decisions rest on is known."""
+        for event in synced:
+            await event.wait()
+        async with asyncio.TaskGroup() as group:
+            for index in range(self._workers):
+                group.create_task(self._work(), name=f"{self._name}-{index}")
+
+    async def _work(self) -> None:
+        while True:
+            key = await self._next()
+            try:
+                again_in_s = await self._reconcile(key)
+                self._failures.pop(key, None)
+            except (ApiError, ValueError) as error:
+                again_in_s = self._retry_in(key, error)
+            self._queue.done(key)
+            if again_in_s is not None:
+                self.enqueue(key, again_in_s)
+
+    async def _next(self) -> K:
+        while (key := self._queue.take(time.monotonic())) is None:
+            self._added.clear()
+            ready_at = self._queue.next_ready(time.monotonic())
+            try:
+                async with asyncio.timeout(None if ready_at is None else max(ready_at - time.monotonic(), 0.0)):
+                    await self._added.wait()
+            except TimeoutError:
+                continue
+        return key
+
+    def _retry_in(self, key: K, error: ApiError | ValueError) -> float:
+        attempt = self._failures.get(key, 0) + 1
+        self._failures[key] = attempt
+        if not isinstance(error, Conflict):
+            log.warning("reconcile_failed", reconciler=self._name, key=str(key), attempt=attempt, error=str(error))
+        return RETRY.delay(attempt, random.random())  # noqa: S311 - jitter
+
+
+class Decider:
+    """Carries out what a pure function decides for a key, and asks it again only once the cache shows the result."""
+
+    def __init__(
+        self,
+        client: Client,
+        decide: Callable[[Key, datetime], Decision],
+        caches: Mapping[Resource, Cache[Any]],
+    ) -> None:
+        self._client = client
+        self._decide = decide
+        self._caches = caches
+        self._writes = asyncio.Semaphore(CONCURRENT_WRITES)
+        self._unseen: dict[Key, tuple[float, list[Seen]]] = {}
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Decide and write; raise the first error, after everything has been tried."""
+        if self._waits(key):
+            return LOOK_AGAIN_S
+        decision = self._decide(key, utc_now())
+        if not decision.actions:
+            return decision.again_in_s
+        results = await self._perform(decision.actions)
+        seen = [result for result in results if not isinstance(result, ApiError)]
+        self._unseen[key] = (time.monotonic() + PATIENCE_S, seen)
+        errors = [result for result in results if isinstance(result, ApiError)]
+        if errors:
+            raise errors[0]
+        return decision.again_in_s
+
+    def _waits(self, key: Key) -> bool:
+        until, unseen = self._unseen.pop(key, (0.0, []))
+        unseen = [seen for seen in unseen if not seen()]
+        if not unseen or time.monotonic() >= until:
+            return False
+        self._unseen[key] = (until, unseen)
+        return True
+
+    async def _perform(self, actions: tuple[Action, ...]) -> list[Seen | ApiError]:
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._attempt(action), name=f"{type(action).__name__}-{index}")
+                for index, action in enumerate(actions)
+            ]
+        return [task.result() for task in tasks]
+
+    async def _attempt(self, action: Action) -> Seen | ApiError:
+        async with self._writes:
+            try:
+                return await self._write(action)
+            except NotFound as error:
+                return error if isinstance(action, Create) else _at_once
+            except ApiError as error:
+                return error
+
+    async def _write(self, action: Action) -> Seen:
+        cache = self._caches.get(action.resource, _NOTHING)
+        match action:
+            case Create():
+                reply = await self._client.create(action.resource, action.namespace, action.body)
+                uid = reply["metadata"]["uid"]
+                return (lambda: cache.by_uid(uid) is not None) if cache is not _NOTHING else _at_once
+            case Patch():
+                version = _version(cache, action.key)
+                reply = await self._client.patch(
+                    action.resource,
+                    action.key,
+                    action.body,
+                    subresource=action.subresource,
+                    content_type=action.content_type,
+                    field_manager=FIELD_MANAGER,
+                )
+                if version is None or reply["metadata"]["resourceVersion"] == version:
+                    return _at_once
+                return lambda: _version(cache, action.key) != version
+            case Delete():
+                await self._client.delete(
+                    action.resource,
+                    action.key,
+                    uid=action.uid,
+                    grace_period_s=action.grace_period_s,
+                    propagation=action.propagation,
+                )
+                uid = action.uid
+                return lambda: _is_going(cache, uid)
+            case _:
+                assert_never(action)
+
+
+_NOTHING: Final[Cache[Any]] = Cache()
+
+
+def _at_once() -> bool:
+    return True
+
+
+def _version(cache: Cache[Any], key: Key) -> str | None:
+    thing = cache.get(key)
+    return None if thing is None else thing.metadata.resource_version
+
+
+def _is_going(cache: Cache[Any], uid: str) -> bool:
+    thing = cache.by_uid(uid)
+    return thing is None or thing.metadata.deletion_timestamp is not None
