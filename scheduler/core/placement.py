@@ -1,11 +1,21 @@
 """Placement: from a demand and a snapshot to a plan, or to the reasons why there is none."""
 
-from msgspec import Struct
+from collections.abc import Sequence
 
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from scheduler.core.arrays import Rows
 from scheduler.core.events import Scoring
+from scheduler.core.filters.resources import total_free
 from scheduler.core.model.member_class import ClassId
-from scheduler.core.reasons import Unplaced
-from scheduler.core.snapshot import Snapshot
+from scheduler.core.reasons import Shortfall, Unplaced
+from scheduler.core.search.attempt import Attempt
+from scheduler.core.search.candidates import Candidates, candidates_of, windows
+from scheduler.core.search.explanation import explain
+from scheduler.core.search.together import search
+from scheduler.core.snapshot import Snapshot, Trial
 
 
 class ClassDemand(Struct, frozen=True):
@@ -46,12 +56,86 @@ class Assignment(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """Where exactly `need` members go; sorted by class in the demand's order, then by preference of node."""
+    """Where exactly `need` members go: each pair of class and node once."""
 
     assignments: tuple[Assignment, ...]
     rows_scanned: int
 
 
 def place(demand: Demand, snapshot: Snapshot, *, scoring: Scoring) -> Plan | Unplaced:
-    """Find room for `need` members at once."""
-    raise NotImplementedError
+    """Find room for `need` members at once, on the snapshot as it is; it is the same afterwards.
+
+    Where need is less than all members, any of them may be left out, the later classes first if that works.
+    Equal input gives an equal answer, whatever the rows. With several classes a plan may be missed only where the gang
+    is too big for exact search; then `Unplaced.exact` is False. Raises ValueError for a need that cannot be.
+    """
+    members = sum(each.count for each in demand.classes)
+    if not 1 <= demand.need <= members:
+        raise ValueError(
+            f"need is {demand.need}: it must be at least 1 and at most the {members} members of the demand"
+        )
+    unplaced = _placed(demand, snapshot, scoring)
+    if isinstance(unplaced, Plan):
+        return unplaced
+    return replace(unplaced, obstructed=unplaced.fitting == demand.need or _is_obstructed(demand, snapshot, scoring))
+
+
+def _placed(demand: Demand, snapshot: Snapshot, scoring: Scoring) -> Plan | Unplaced:
+    rows_scanned, need = 0, demand.need
+    attempt, classes = Attempt((), 0), list[Candidates]()
+    shortfall: tuple[Shortfall, ...] = ()
+    with snapshot.trial() as trial:
+        _take_holds(demand, snapshot, trial)
+        for window in windows(snapshot.rows()):
+            classes = _candidates(demand, snapshot, window)
+            shortfall = _shortfall(demand, snapshot, classes)
+            attempt = search(snapshot, classes, need, scoring)
+            rows_scanned += len(window)
+            if attempt.placed == need and not shortfall:
+                return Plan(_assignments(snapshot, attempt), rows_scanned)
+        return explain(snapshot, classes, attempt, need=need, shortfall=shortfall, rows_scanned=rows_scanned)
+
+
+def _take_holds(demand: Demand, snapshot: Snapshot, trial: Trial) -> None:
+    for hold in demand.holds:
+        rows = snapshot.find([hold.node])
+        trial.take(rows, np.ones(len(rows), np.int64), snapshot.request_of(hold.class_id))
+
+
+def _candidates(demand: Demand, snapshot: Snapshot, within: Rows) -> list[Candidates]:
+    apart: dict[ClassId, list[str]] = {}
+    for class_id, node in demand.excluded:
+        apart.setdefault(class_id, []).append(node)
+    return [
+        candidates_of(
+            snapshot, each.class_id, each.count, within=within, apart=snapshot.find(apart.get(each.class_id, ()))
+        )
+        for each in demand.classes
+    ]
+
+
+def _shortfall(demand: Demand, snapshot: Snapshot, classes: Sequence[Candidates]) -> tuple[Shortfall, ...]:
+    """Compare minResources, of which `pods` always means the need, with what usable nodes have free (Coscheduling)."""
+    if not demand.min_resources:
+        return ()
+    rows = np.unique(np.concatenate([candidates.rows for candidates in classes]))
+    own = dict(demand.own)
+    wanted = {**dict(demand.min_resources), "pods": demand.need}
+    have = {resource: total_free(snapshot, rows, resource) + own.get(resource, 0) for resource in wanted}
+    return tuple(Shortfall(each, wanted[each], have[each]) for each in sorted(wanted) if have[each] < wanted[each])
+
+
+def _is_obstructed(demand: Demand, snapshot: Snapshot, scoring: Scoring) -> bool:
+    """Tell whether the gang would fit if no room were held and no pair kept apart."""
+    if not demand.holds and not demand.excluded:
+        return False
+    classes = _candidates(replace(demand, excluded=()), snapshot, snapshot.rows())
+    return search(snapshot, classes, demand.need, scoring).placed == demand.need
+
+
+def _assignments(snapshot: Snapshot, attempt: Attempt) -> tuple[Assignment, ...]:
+    return tuple(
+        Assignment(share.candidates.class_id, node, count)
+        for share in attempt.shares
+        for node, count in zip(snapshot.names(share.rows), share.counts.tolist(), strict=True)
+    )

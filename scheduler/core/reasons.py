@@ -119,7 +119,71 @@ class Unplaced(Struct, frozen=True, kw_only=True):
     exact: bool
     missing: tuple[Missing, ...]
     shortfall: tuple[Shortfall, ...]
-    obstructed: bool
     wake: frozenset[Cause]
     wake_resources: frozenset[str]
     rows_scanned: int
+    obstructed: bool = False
+
+
+def sentence(unplaced: Unplaced) -> str:
+    """Say why the gang waits: first as kube-scheduler does, then how far the gang is from fitting, then what stops it."""
+    parts = [_nodes(unplaced), _members(unplaced), _min_resources(unplaced), _obstruction(unplaced)]
+    return " ".join(part for part in parts if part)
+
+
+def _nodes(unplaced: Unplaced) -> str:
+    if not unplaced.missing:
+        return ""
+    start = f"0/{unplaced.node_count} nodes are available"
+    if not unplaced.node_count:
+        return f"{start}: the cluster has none."
+    return f"{start}: {_counted(unplaced, unplaced.missing[0].class_id)}."
+
+
+def _counted(unplaced: Unplaced, class_id: int) -> str:
+    verdict = next(verdict for verdict in unplaced.classes if verdict.class_id == class_id)
+    return ", ".join(f"{count} {text}" for text, count in verdict.node_reasons)
+
+
+def _members(unplaced: Unplaced) -> str:
+    if not unplaced.missing:
+        return ""
+    if unplaced.need == 1:
+        needs = _amounts(unplaced.missing[0].each)
+        return f"It needs {needs}." if needs else ""
+    fitting = f"{unplaced.fitting} of {unplaced.need} members fit"
+    if not unplaced.exact:
+        fitting = f"Room was found for {unplaced.fitting} of {unplaced.need} members"
+    return f"{fitting}; {', '.join(_more(unplaced, missing) for missing in unplaced.missing)}."
+
+
+def _more(unplaced: Unplaced, missing: Missing) -> str:
+    is_one = missing.count == 1
+    amounts = _amounts(missing.each)
+    need = f"{'needs' if is_one else 'need'} {amounts}{'' if is_one else ' each'}" if amounts else "find no node"
+    text = f"{missing.count} more {need if amounts or not is_one else 'finds no node'}"
+    first, own = unplaced.missing[0].class_id, _counted(unplaced, missing.class_id)
+    return text if own == _counted(unplaced, first) else f"{text} ({own})"
+
+
+def _amounts(amounts: tuple[tuple[str, int], ...]) -> str:
+    return " and ".join(f"{format_amount(resource, amount)} {resource}" for resource, amount in amounts)
+
+
+def _min_resources(unplaced: Unplaced) -> str:
+    if not unplaced.shortfall:
+        return ""
+    asked = _amounts(tuple((each.resource, each.wanted) for each in unplaced.shortfall))
+    have = _amounts(tuple((each.resource, each.have) for each in unplaced.shortfall))
+    return f"minResources asks for {asked}, usable nodes have {have} free."
+
+
+def _obstruction(unplaced: Unplaced) -> str:
+    if not unplaced.obstructed:
+        return ""
+    if not unplaced.missing:
+        return "Each member fits; node autoscalers will not act on this."
+    return (
+        "Each member fits alone but not together beside the room held for other gangs; "
+        "node autoscalers will not act on this."
+    )

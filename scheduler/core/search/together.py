@@ -1,0 +1,73 @@
+"""The search for room for a whole gang: quick ways first, then all that are affordable, then proof."""
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from typing import Final
+
+import numpy as np
+
+from scheduler.core.events import Scoring
+from scheduler.core.filters.resources import total_free
+from scheduler.core.search.attempt import Attempt, fill
+from scheduler.core.search.candidates import Candidates, fits
+from scheduler.core.search.exact import exact
+from scheduler.core.snapshot import Snapshot
+
+_ALL_ORDERS: Final = 4
+"""Up to this many classes are tried in every order."""
+_FEW_ORDERS: Final = 4
+"""So many rotations of the tightest order are tried for more classes."""
+
+
+def search(snapshot: Snapshot, classes: Sequence[Candidates], need: int, scoring: Scoring) -> Attempt:
+    """Find the attempt that places most of the need."""
+    if len(classes) == 1:
+        attempt = fill(snapshot, classes, need, scoring)
+        return Attempt(attempt.shares, attempt.placed, is_best=True)
+    alone = [fits(snapshot, candidates) for candidates in classes]
+    bound = min(need, sum(alone), _bound_by_sums(snapshot, classes))
+    best = Attempt((), 0)
+    for order in _orders(classes, alone, need):
+        attempt = fill(snapshot, order, need, scoring)
+        if attempt.placed > best.placed:
+            best = attempt
+        if best.placed >= bound:
+            return Attempt(best.shares, best.placed, is_best=True)
+    found = exact(snapshot, classes, need)
+    return found if found.is_best or found.placed > best.placed else best
+
+
+def _orders(classes: Sequence[Candidates], alone: Sequence[int], need: int) -> Iterator[Sequence[Candidates]]:
+    """Yield orders of the classes: tightest first where all must be placed, as given where some may be left out."""
+    everyone = need == sum(candidates.count for candidates in classes)
+    slack = [have / candidates.count for have, candidates in zip(alone, classes, strict=True)]
+    tightest = [classes[place] for place in sorted(range(len(classes)), key=lambda place: (slack[place], place))]
+    if not everyone:
+        yield classes
+    if len(classes) <= _ALL_ORDERS:
+        yield from permutations(tightest)
+    else:
+        for shift in range(_FEW_ORDERS):
+            first = shift * len(tightest) // _FEW_ORDERS
+            yield tightest[first:] + tightest[:first]
+
+
+def _bound_by_sums(snapshot: Snapshot, classes: Sequence[Candidates]) -> int:
+    """Return how many members fit if each resource could be cut as one likes: an upper bound."""
+    rows = np.unique(np.concatenate([candidates.rows for candidates in classes]))
+    amounts = [(dict(candidates.member_class.requests), candidates.count) for candidates in classes]
+    bounds = []
+    for resource in sorted({resource for request, _ in amounts for resource in request}):
+        asked = sorted((request.get(resource, 0), count) for request, count in amounts)
+        bounds.append(_members_within(total_free(snapshot, rows, resource), asked))
+    return min(bounds)
+
+
+def _members_within(free: int, amounts: Sequence[tuple[int, int]]) -> int:
+    """Return how many members the amount serves, the most modest first."""
+    members = 0
+    for amount, count in amounts:
+        served = count if not amount else min(count, free // amount)
+        members += served
+        free -= served * amount
+    return members
