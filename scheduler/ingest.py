@@ -123,7 +123,7 @@ def _gone(kind: Kind, key: Key, uid: str) -> Observation:
 
 
 def _unreadable(kind: Kind, change: Unreadable) -> Observation | None:
-    """A class or budget that does not decode keeps its last good version; nothing hangs on the rest of it."""
+    """Pass on what accounting must know; a class or budget that does not decode just keeps its last good version."""
     namespace, name = change.key
     match kind:
         case Kind.POD:

@@ -55,6 +55,8 @@ class WriteCondition(Struct, frozen=True, kw_only=True, tag=True):
     reason: str
     message: str
     observed_generation: int | None = None
+    transition: bool = True
+    """Whether the status changes: the pod had no `PodScheduled=False` before, so lastTransitionTime is now."""
 
 
 class Announce(Struct, frozen=True, kw_only=True, tag=True):

@@ -1,0 +1,88 @@
+"""What the inbox guarantees beyond its queue: nothing of a half-applied list is decided on, and the bell."""
+
+import asyncio
+
+from gangline.base.clock import ManualClock
+from gangline.contract.meta import ObjectMeta
+from gangline.contract.node import Node
+from gangline.contract.pod import Pod, PodSpec
+from scheduler.core.events import Bound, Kind, KindSynced, NodeObserved, PodGone, PodObserved
+from scheduler.inbox import Inbox, Urgency
+
+
+def observed(name: str, node: str = "") -> PodObserved:
+    return PodObserved(pod=Pod(metadata=ObjectMeta(namespace="ns", name=name, uid=name), spec=PodSpec(node_name=node)))
+
+
+def test_a_kind_is_synced_only_after_all_of_its_first_list() -> None:
+    inbox = Inbox(ManualClock())
+    for number in range(20):
+        inbox.observe(observed(f"waiting-{number}"))
+        inbox.observe(observed(f"bound-{number}", node="n"))
+    inbox.observe(KindSynced(kind=Kind.POD))
+
+    taken = []
+    while len(inbox):
+        taken += inbox.take(3)
+
+    assert taken[-1] == KindSynced(kind=Kind.POD)
+    assert len(taken) == 41
+
+
+def test_after_the_sync_what_gives_or_takes_room_goes_first() -> None:
+    inbox = Inbox(ManualClock())
+    inbox.observe(KindSynced(kind=Kind.POD))
+    inbox.take(10)
+
+    inbox.observe(observed("waits"))
+    inbox.observe(observed("sits", node="n"))
+    inbox.observe(PodGone(namespace="ns", name="gone", uid="gone"))
+
+    assert inbox.depths() == {Urgency.ROOM: 2, Urgency.RULES: 0, Urgency.WAITING: 1}
+    assert inbox.take(10) == [
+        observed("sits", node="n"),
+        PodGone(namespace="ns", name="gone", uid="gone"),
+        observed("waits"),
+    ]
+
+
+def test_a_second_sync_of_a_kind_is_no_news() -> None:
+    inbox = Inbox(ManualClock())
+    inbox.observe(KindSynced(kind=Kind.POD))
+    inbox.take(10)
+
+    inbox.observe(KindSynced(kind=Kind.POD))
+
+    assert not len(inbox)
+
+
+def test_a_newer_version_replaces_the_one_that_waits() -> None:
+    inbox = Inbox(ManualClock())
+    inbox.observe(observed("a"))
+    inbox.observe(observed("a", node="n"))
+
+    assert inbox.take(10) == [observed("a", node="n")]
+
+
+def test_results_go_first_and_are_never_merged() -> None:
+    inbox = Inbox(ManualClock())
+    results = [Bound(uid="a", attempt=attempt, node="n") for attempt in (1, 2)]
+    inbox.observe(NodeObserved(node=Node(metadata=ObjectMeta(name="n"))))
+    for result in results:
+        inbox.answer(result)
+
+    assert inbox.take(10)[:2] == results
+
+
+async def test_a_wait_ends_with_the_bell_or_at_its_time() -> None:
+    clock = ManualClock()
+    inbox = Inbox(clock)
+
+    await inbox.wait(clock.now())
+    waiting = asyncio.create_task(inbox.wait(None))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    inbox.observe(observed("a"))
+    await waiting
+
+    assert len(inbox) == 1

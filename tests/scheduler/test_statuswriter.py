@@ -1,0 +1,152 @@
+"""Conditions go out with their preconditions, once, behind binds; a bind drops those that wait."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from gangline.kube.client import connect
+from gangline.kube.clock import MonotonicClock
+from gangline.kube.recorder import EventRecorder
+from scheduler.core.events import ConditionAnswered, ConditionOutcome
+from scheduler.core.instructions import Announce, WriteCondition
+from scheduler.metrics import Metrics
+from scheduler.statuswriter import StatusWriter
+from tests.support.scripted_api import Answer, Script, ScriptedApi, status
+
+PATH = "/api/v1/namespaces/ns/pods/a/status"
+
+
+def condition(name: str = "a", *, attempt: int = 1, transition: bool = True) -> WriteCondition:
+    return WriteCondition(
+        uid=f"uid-{name}",
+        namespace="ns",
+        name=name,
+        resource_version="42",
+        attempt=attempt,
+        reason="Unschedulable",
+        message="0/1 nodes are available: 1 Insufficient cpu.",
+        observed_generation=3,
+        transition=transition,
+    )
+
+
+class Harness:
+    def __init__(self, writer: StatusWriter, recorder: EventRecorder, api: ScriptedApi) -> None:
+        self.writer = writer
+        self.recorder = recorder
+        self.api = api
+        self.answers: list[ConditionAnswered] = []
+
+    async def flush(self) -> list[tuple[int, ConditionOutcome]]:
+        running = asyncio.create_task(self.writer.run())
+        assert await self.writer.flush(10)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return [(answer.attempt, answer.outcome) for answer in self.answers]
+
+
+@asynccontextmanager
+async def writing(
+    script: Script, directory: Path, binds_wait: Callable[[], bool] = lambda: False
+) -> AsyncIterator[Harness]:
+    answers: list[ConditionAnswered] = []
+    async with ScriptedApi(script) as api, connect(api.kubeconfig(directory), user_agent="test") as client:
+        recorder = EventRecorder(client, component="gangline", instance="test")
+        writer = StatusWriter(
+            client,
+            recorder,
+            answers.append,
+            Metrics(CollectorRegistry()),
+            clock=MonotonicClock(),
+            rate=1000.0,
+            binds_wait=binds_wait,
+        )
+        harness = Harness(writer, recorder, api)
+        harness.answers = answers
+        yield harness
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        pytest.param(Answer(200), ConditionOutcome.WRITTEN, id="written"),
+        pytest.param(status(409, "Conflict"), ConditionOutcome.CONFLICT, id="changed-since"),
+        pytest.param(status(404), ConditionOutcome.LOST, id="gone"),
+        pytest.param(status(403), ConditionOutcome.FAILED, id="forbidden"),
+        pytest.param(status(500), ConditionOutcome.FAILED, id="server-error"),
+        pytest.param(Answer(0, hang_up=True), ConditionOutcome.FAILED, id="lost-reply"),
+    ],
+)
+async def test_every_answer_to_a_condition(tmp_path: Path, answer: Answer, outcome: ConditionOutcome) -> None:
+    async with writing(lambda _: answer, tmp_path) as harness:
+        harness.writer.write(condition())
+
+        assert await harness.flush() == [(1, outcome)]
+
+
+async def test_a_condition_carries_the_version_of_the_pod_it_speaks_of(tmp_path: Path) -> None:
+    async with writing(lambda _: Answer(200), tmp_path) as harness:
+        harness.writer.write(condition())
+        await harness.flush()
+
+    [asked] = harness.api.asked
+    assert (asked.method, asked.path) == ("PATCH", PATH)
+    assert asked.body["metadata"] == {"uid": "uid-a", "resourceVersion": "42"}
+    [written] = asked.body["status"]["conditions"]
+    assert written["type"] == "PodScheduled"
+    assert written["status"] == "False"
+    assert written["observedGeneration"] == 3
+    assert written["lastTransitionTime"].endswith("Z")
+
+
+async def test_a_condition_that_changes_no_status_keeps_its_transition_time(tmp_path: Path) -> None:
+    async with writing(lambda _: Answer(200), tmp_path) as harness:
+        harness.writer.write(condition(transition=False))
+        await harness.flush()
+
+    [asked] = harness.api.asked
+    assert "lastTransitionTime" not in asked.body["status"]["conditions"][0]
+
+
+async def test_a_bind_drops_the_condition_that_waits(tmp_path: Path) -> None:
+    async with writing(lambda _: Answer(200), tmp_path) as harness:
+        harness.writer.write(condition())
+        harness.writer.drop(["uid-a", "uid-of-nobody"])
+
+        assert await harness.flush() == [(1, ConditionOutcome.DROPPED)]
+    assert not harness.api.asked
+
+
+async def test_a_newer_condition_of_a_pod_replaces_the_one_that_waits(tmp_path: Path) -> None:
+    async with writing(lambda _: Answer(200), tmp_path) as harness:
+        harness.writer.write(condition(attempt=1))
+        harness.writer.write(condition(attempt=2))
+
+        assert await harness.flush() == [(1, ConditionOutcome.DROPPED), (2, ConditionOutcome.WRITTEN)]
+    assert len(harness.api.asked) == 1
+
+
+async def test_an_announcement_becomes_an_event(tmp_path: Path) -> None:
+    async with writing(lambda _: Answer(201), tmp_path) as harness:
+        harness.writer.announce(
+            Announce(
+                kind="Pod",
+                namespace="ns",
+                name="a",
+                uid="uid-a",
+                warning=True,
+                reason="FailedScheduling",
+                action="Scheduling",
+                note="0/1 nodes are available",
+            )
+        )
+        assert await harness.recorder.flush(5)
+
+    [asked] = harness.api.asked
+    assert asked.path == "/apis/events.k8s.io/v1/namespaces/ns/events"
+    assert (asked.body["type"], asked.body["reason"]) == ("Warning", "FailedScheduling")
+    assert asked.body["regarding"]["uid"] == "uid-a"
