@@ -70,8 +70,8 @@ async def binding(
             await asyncio.gather(running, return_exceptions=True)
 
 
-def kinds(results: list[Result]) -> list[type[object]]:
-    return [type(result) for result in results]
+def kinds(results: list[Result]) -> list[str]:
+    return [type(result).__name__ for result in results]
 
 
 def bound(name: str, node: str = "n1") -> Bound:
@@ -145,7 +145,7 @@ async def test_an_unknown_first_bind_does_not_stop_the_rest(tmp_path: Path) -> N
     async with binding(script, tmp_path) as harness:
         results = await harness.outcome(BindGang(gang="g", binds=binds("a", "b", "c"), nothing_bound=True), 3)
 
-    assert kinds(results) == [Unknown, Bound, Bound]
+    assert kinds(results) == ["Unknown", "Bound", "Bound"]
 
 
 async def test_a_refusal_inside_a_started_gang_stops_nobody(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ async def test_a_refusal_inside_a_started_gang_stops_nobody(tmp_path: Path) -> N
     async with binding(script, tmp_path, workers=1) as harness:
         results = await harness.outcome(BindGang(gang="g", binds=binds("a", "b", "c"), nothing_bound=True), 3)
 
-    assert kinds(results) == [Bound, Refused, Bound]
+    assert kinds(results) == ["Bound", "Refused", "Bound"]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ async def test_the_group_is_confirmed_before_the_first_bind(
         assert [asked.path for asked in harness.api.asked] == [GROUP]
         assert [result.refusal for result in results if isinstance(result, Refused)] == [expected, expected]
     else:
-        assert kinds(results) == [Bound, Bound]
+        assert kinds(results) == ["Bound", "Bound"]
 
 
 async def test_nothing_is_sent_without_the_lease(tmp_path: Path) -> None:
