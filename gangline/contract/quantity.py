@@ -92,7 +92,7 @@ def _scaled(quantity: Quantity, decimals: int) -> int:
 
 def _checked(value: int, shown: str) -> int:
     if abs(value) > INT64_MAX:
-        raise QuantityError(f"quantity {shown} does not fit in 64 bits: write at most {INT64_MAX} of its smallest unit")
+        raise QuantityError(f"quantity {shown} does not fit in 64 bits: write a smaller one")
     return value
 
 
