@@ -44,8 +44,9 @@ def _first(key: Ranks, second_key: Ranks, limit: int) -> Rows:
 
 def _pack(members: Counts, wanted: int) -> Counts:
     """Fill row after row."""
-    before = np.cumsum(members) - members
-    return np.clip(wanted - before, 0, members)
+    before: Counts = np.cumsum(members) - members
+    counts: Counts = np.clip(wanted - before, 0, members)
+    return counts
 
 
 def _spread(members: Counts, soft: Ranks, wanted: int) -> Counts:
