@@ -1,0 +1,32 @@
+"""What holds for every test: hypothesis profiles, and no task may outlive its test."""
+
+import asyncio
+import inspect
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# `dev` finds new examples on every run; `ci` finds the same ones everywhere; `deep` looks for an hour.
+settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, derandomize=True)
+settings.register_profile("deep", settings.get_profile("dev"), max_examples=10_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+# looptime asks for the current loop around sync tests too; unset, Python 3.11 would make one that nobody closes.
+asyncio.set_event_loop(None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.function):
+            item.fixturenames.insert(0, "no_leaked_tasks")
+
+
+@pytest.fixture
+async def no_leaked_tasks() -> AsyncIterator[None]:
+    """Fail an async test whose tasks are still there after its fixtures have been torn down."""
+    yield
+    leaked = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not leaked, f"tasks outlive the test: {sorted(task.get_name() for task in leaked)}"
