@@ -2,10 +2,11 @@
 
 import asyncio
 import tempfile
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from gangline.kube.client import Client, connect
 from gangline.sandbox.controllers.run import Pace, run_controllers
@@ -77,10 +78,32 @@ class Sandbox:
 
     async def _start(self, client: Client, groups: tuple[NodeGroup, ...], stack: AsyncExitStack) -> None:
         await register_nodes(client, groups)
-        group = await stack.enter_async_context(asyncio.TaskGroup())
-        tasks = (
-            group.create_task(run_kubelets(client, every_node=True, heartbeat_s=None), name="kubelets"),
-            group.create_task(run_controllers(client, pace=self._pace), name="controllers"),
-        )
-        for task in tasks:
-            stack.callback(task.cancel)
+        background = await stack.enter_async_context(_Background())
+        background.start("kubelets", run_kubelets(client, every_node=True, heartbeat_s=None))
+        background.start("controllers", run_controllers(client, pace=self._pace))
+
+
+class _Background:
+    """A TaskGroup that ends with its body, and does not wrap what the body raises."""
+
+    def __init__(self) -> None:
+        self._group = asyncio.TaskGroup()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, name: str, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run until the body ends."""
+        self._tasks.append(self._group.create_task(coroutine, name=name))
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if kind is not None and issubclass(kind, asyncio.CancelledError):
+            await self._group.__aexit__(kind, error, traceback)
+        else:
+            await self._group.__aexit__(None, None, None)

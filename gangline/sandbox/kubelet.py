@@ -16,7 +16,7 @@ from gangline.sandbox import podlife
 from gangline.sandbox.actions import Action, Decision, Delete, Patch
 from gangline.sandbox.admission import Admissions
 from gangline.sandbox.cache import Cache
-from gangline.sandbox.nodes import KUBELET_LABEL, ready_condition
+from gangline.sandbox.nodes import KUBELET_LABEL, POD_SLOTS, ready_condition
 from gangline.sandbox.objects import RunNode, RunPod
 from gangline.sandbox.podlife import Behaviour, Rejection, Status
 
@@ -103,7 +103,7 @@ class Kubelets:
 def decide_node(node: RunNode, now: datetime, *, heartbeat_s: float | None) -> Decision:
     """Say what keeps a node Ready: its condition and capacity and, where somebody watches for it, its lease."""
     actions: list[Action] = []
-    room = node.status.allocatable or node.status.capacity or {"pods": "0"}
+    room = node.status.allocatable or node.status.capacity or {"pods": POD_SLOTS}
     if not (_is_ready(node) and node.status.allocatable):
         status = {"conditions": [ready_condition(now)], "capacity": node.status.capacity or room, "allocatable": room}
         actions.append(

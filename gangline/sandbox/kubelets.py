@@ -25,22 +25,26 @@ CONCURRENT_REGISTRATIONS: Final = 16
 async def register_nodes(client: Client, groups: Sequence[NodeGroup]) -> int:
     """Create the nodes that do not exist yet; return how many were created."""
     places = asyncio.Semaphore(CONCURRENT_REGISTRATIONS)
-
-    async def register(body: dict[str, object]) -> bool:
-        async with places:
-            try:
-                await client.create(NODES, "", body)
-            except AlreadyExists:
-                return False
-            return True
-
+    now = utc_now()
     async with asyncio.TaskGroup() as group:
         tasks = [
-            group.create_task(register(body), name="register-node")
+            group.create_task(_register(client, body, places), name="register-node")
             for nodes in groups
-            for body in node_objects(nodes, utc_now())
+            for body in node_objects(nodes, now)
         ]
     return sum(task.result() for task in tasks)
+
+
+async def _register(client: Client, body: dict[str, Any], places: asyncio.Semaphore) -> bool:
+    async with places:
+        try:
+            node = await client.create(NODES, "", body)
+        except AlreadyExists:
+            return False
+        if "allocatable" not in node.get("status", {}):
+            key = Key("", node["metadata"]["name"])
+            await client.patch(NODES, key, {"status": body["status"]}, subresource="status")
+        return True
 
 
 async def run_kubelets(client: Client, *, every_node: bool, heartbeat_s: float | None = HEARTBEAT_S) -> None:

@@ -27,6 +27,7 @@ PATIENCE_S: Final = 5.0
 """How long a decision waits for its own writes to come back; then the cache is believed as it is."""
 LOOK_AGAIN_S: Final = 1.0
 CONCURRENT_WRITES: Final = 16
+NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
 FIELD_MANAGER: Final = "gangline-sandbox"
 RETRY: Final = Backoff(initial_s=0.05, limit_s=15.0)
 
@@ -144,7 +145,7 @@ class Decider:
             except NotFound as error:
                 return error if isinstance(action, Create) else _at_once
             except ApiError as error:
-                return error
+                return _at_once if NAMESPACE_TERMINATING in error.causes else error
 
     async def _write(self, action: Action) -> Seen:
         cache = self._caches.get(action.resource, _NOTHING)
