@@ -9,25 +9,23 @@ import uuid
 from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from importlib.metadata import version
 from typing import Any, Final
 
 import structlog
 from aiohttp.web import Request
-from prometheus_client import CollectorRegistry
 
 from controller.core.index import Index
 from controller.core.patch import status_patch
 from controller.core.rivals import Rivals
 from controller.core.status import assess, is_ours
 from controller.ingest import Ingest, differences
-from controller.metrics import NO_PHASE, OTHER_PHASE, PREFIX, Kind, Metrics, phase_label
+from controller.metrics import PHASE_LABELS, Kind, Metrics, phase_label
 from controller.reconcile import Reconciler
 from controller.settings import Settings, StatusOwner
 from controller.writer import Announcer, StatusWriter
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
-from gangline.contract.podgroup import Phase, PodGroup
+from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client, connect
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.lease import LeaseHolder
@@ -40,7 +38,7 @@ from gangline.service import logging
 from gangline.service.http import HttpServer
 from gangline.service.lifecycle import Loops, StartError, run
 from gangline.service.loop_lag import watch_loop_lag
-from gangline.service.metrics import RequestMetrics, loop_lag_histogram, new_registry
+from gangline.service.metrics import new_registry
 from gangline.service.process_settings import lease_key
 from gangline.service.settings import SettingsError, load
 
@@ -55,13 +53,12 @@ log = structlog.get_logger()
 class Controller:
     """All parts of the process around one client; `run` lives until `stop`."""
 
-    def __init__(self, settings: Settings, client: Client, registry: CollectorRegistry) -> None:
+    def __init__(self, settings: Settings, client: Client, metrics: Metrics) -> None:
         self._settings = settings
         self._client = client
-        self._registry = registry
+        self._metrics = metrics
         self._clock = MonotonicClock()
         self._instance = f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}"
-        metrics = Metrics(registry)
         self._index = Index(settings.scheduler_name)
         self._rivals = Rivals()
         self._writer = StatusWriter(client, metrics)
@@ -83,24 +80,28 @@ class Controller:
         self._groups = Reflector(client, POD_GROUPS, PodGroup, self._ingest.take_group, watch_seconds=watch_seconds)
         key = lease_key(settings.lease, PROGRAM)
         self._lease = None if key is None else LeaseHolder(client, key, self._instance)
-        self._declare_gauges(metrics)
+        self._server = HttpServer(
+            settings.http_address,
+            registry=metrics.registry,
+            ready=self.problems,
+            healthy=list,
+            debug={"groups": self._describe_groups, "validate": self._validate},
+        )
+        self._read_gauges(metrics)
+
+    @property
+    def http_port(self) -> int:
+        """Where /healthz, /readyz, /metrics and /debug are served, while it runs."""
+        return self._server.port
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve, watch and reconcile until `stop`; then finish the writes under way."""
-        debug = {"groups": self._describe_groups, "validate": self._validate}
-        server = HttpServer(
-            self._settings.http_address,
-            registry=self._registry,
-            ready=self.problems,
-            healthy=list,
-            debug=debug,
-        )
-        async with server, Loops(stop) as loops:
+        async with self._server, Loops(stop) as loops:
             loops.start("watch pods", self._pods.run())
             loops.start("watch podgroups", self._groups.run())
             loops.start("record events", self._recorder.run())
-            loops.start("watch loop lag", watch_loop_lag(loop_lag_histogram(self._registry, PREFIX)))
-            log.info("controller_started", http_port=server.port, instance=self._instance)
+            loops.start("watch loop lag", watch_loop_lag(self._metrics.loop_lag))
+            log.info("controller_started", http_port=self._server.port, instance=self._instance)
             if await _unless_stopped(stop, self._until_ready()):
                 await self._reconcile(loops, stop)
             await self._recorder.flush(FLUSH_S)
@@ -182,31 +183,19 @@ class Controller:
             found = [f"cannot list: {error}"]
         return {"problems": found}
 
-    def _declare_gauges(self, metrics: Metrics) -> None:
-        phases = [NO_PHASE, OTHER_PHASE, *Phase]
-        metrics.watch_each(
-            "pod_groups", "PodGroups by phase.", "phase", {phase: partial(self._groups_in, phase) for phase in phases}
-        )
-        metrics.watch("members", "Pods that name a PodGroup.", lambda: self._index.sizes()[1])
-        metrics.watch("queue_depth", "PodGroups that wait to be reconciled.", lambda: self._reconciler.depth)
-        metrics.watch(
-            "queue_oldest_age_seconds", "Age of the oldest change not reconciled.", self._reconciler.oldest_age_s
-        )
-        metrics.watch(
-            "given_way_pod_groups",
-            "PodGroups whose status is left to another writer now.",
-            lambda: self._rivals.quiet_count(time.time()),
-        )
-        metrics.watch_each(
-            "watch_staleness_seconds",
-            "Time since the API server last gave a sign of life about a kind.",
-            "kind",
-            {
-                Kind.POD: lambda: self._pods.staleness_s(self._clock.now()),
-                Kind.POD_GROUP: lambda: self._groups.staleness_s(self._clock.now()),
-            },
-        )
-        metrics.watch("lease_held", "1 while we hold the lease, or need none.", self._holds_lease)
+    def _read_gauges(self, metrics: Metrics) -> None:
+        """Let each gauge be read when it is scraped."""
+        for phase in PHASE_LABELS:
+            metrics.pod_groups.labels(phase).set_function(partial(self._groups_in, phase))
+        metrics.members.set_function(lambda: self._index.sizes()[1])
+        metrics.given_way.set_function(lambda: self._rivals.quiet_count(time.time()))
+        metrics.queue_depth.set_function(lambda: self._reconciler.depth)
+        metrics.queue_oldest_age.set_function(self._reconciler.oldest_age_s)
+        metrics.watch_staleness.labels(Kind.POD).set_function(lambda: self._pods.staleness_s(self._clock.now()))
+        metrics.watch_staleness.labels(Kind.POD_GROUP).set_function(lambda: self._groups.staleness_s(self._clock.now()))
+        metrics.lease_held.set_function(self._holds_lease)
+        metrics.events_written.set_function(lambda: self._recorder.written)
+        metrics.events_dropped.set_function(lambda: self._recorder.dropped)
 
     def _holds_lease(self) -> float:
         return float(self._lease is None or self._lease.held)
@@ -229,19 +218,19 @@ async def _unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None]) 
 
 async def control(settings: Settings, stop: asyncio.Event) -> None:
     """Run the controller until `stop`. Raises StartError when it cannot begin."""
-    registry = new_registry()
+    metrics = Metrics(new_registry())
     client = connect(
         settings.kubeconfig or None,
         settings.context or None,
-        user_agent=f"{PROGRAM}/{version('gangline')}",
-        observer=RequestMetrics(registry, PREFIX),
+        user_agent=PROGRAM,
+        observer=metrics.requests,
     )
     async with AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(client)
         except ConfigurationError as error:
             raise StartError(str(error)) from error
-        await Controller(settings, client, registry).run(stop)
+        await Controller(settings, client, metrics).run(stop)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,18 +1,18 @@
-"""Everything that the controller measures; names in docs/metrics.md."""
+"""Everything that the controller measures; docs/metrics.md is generated from here."""
 
-from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from gangline.contract.podgroup import Phase
-from gangline.service.metrics import REQUEST_SECONDS, start_at_zero
+from gangline.service.metrics import REQUEST_SECONDS, RequestMetrics, loop_lag_histogram, start_at_zero
 
 PREFIX: Final = "gangline_controller"
 LAG_SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 NO_PHASE: Final = "none"
 OTHER_PHASE: Final = "other"
+PHASE_LABELS: Final = (NO_PHASE, OTHER_PHASE, *Phase)
 
 
 class Kind(StrEnum):
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What became of one reconcile; those below UNCHANGED come from a write."""
+    """What became of one reconcile."""
 
     GONE = "Gone"
     NOT_OURS = "NotOurs"
@@ -38,12 +38,13 @@ class Outcome(StrEnum):
 
 
 class Metrics:
-    """The metric objects, in a registry of their own."""
+    """The metric objects, in `registry`; gauges are given their functions by `app`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
+        self.registry = registry
+        self.requests = RequestMetrics(registry, PREFIX)
+        self.loop_lag = loop_lag_histogram(registry, PREFIX)
         self.reconciles = self._counter("reconciles", "Reconciles of PodGroups by what became of them.", "result")
-        start_at_zero(self.reconciles, result=Outcome)
         self.reconcile_seconds = self._histogram(
             "reconcile_seconds", "Time of one reconcile, with its write.", REQUEST_SECONDS
         )
@@ -52,34 +53,40 @@ class Metrics:
             "From the first change of a PodGroup or its pods to the end of its reconcile.",
             LAG_SECONDS,
         )
-        self.observations = self._counter("observations", "Changes that the watches told, by kind.", "kind")
-        start_at_zero(self.observations, kind=Kind)
+        self.observations = self._counter("observations", "Changes that the watches told.", "kind")
         self.unreadable = self._counter("unreadable_objects", "Versions of objects that did not decode.", "kind")
-        start_at_zero(self.unreadable, kind=Kind)
         self.pruned_fields = self._counter("pruned_fields", "Status fields that the CRD in the cluster does not have.")
         self.foreign_writers = self._counter("foreign_writers", "Times that we gave way to another writer of a status.")
         self.schedule_timeouts = self._counter(
             "schedule_timeouts", "Times that scheduling a PodGroup took longer than its scheduleTimeoutSeconds."
         )
-
-    def watch(self, name: str, description: str, value: Callable[[], float]) -> None:
-        """Add a gauge that is read when it is scraped."""
-        self._gauge(name, description).set_function(value)
-
-    def watch_each(self, name: str, description: str, label: str, values: Mapping[str, Callable[[], float]]) -> None:
-        """Add a gauge with one label of a closed set, read when it is scraped."""
-        gauge = self._gauge(name, description, label)
-        for value, read in values.items():
-            gauge.labels(value).set_function(read)
+        self.pod_groups = self._gauge("pod_groups", "PodGroups by phase.", "phase")
+        self.members = self._gauge("members", "Pods that name a PodGroup.")
+        self.given_way = self._gauge(
+            "given_way_pod_groups", "PodGroups whose status is left to another writer at this time."
+        )
+        self.queue_depth = self._gauge("queue_depth", "PodGroups that wait to be reconciled, or for a deadline.")
+        self.queue_oldest_age = self._gauge(
+            "queue_oldest_age_seconds", "Age of the oldest change that is not reconciled."
+        )
+        self.watch_staleness = self._gauge(
+            "watch_staleness_seconds", "Time since the API server last gave a sign of life about a kind.", "kind"
+        )
+        self.lease_held = self._gauge("lease_held", "1 while we hold the lease, or need none.")
+        self.events_written = self._gauge("events_written", "Events written since the process started.")
+        self.events_dropped = self._gauge("events_dropped", "Events lost since the process started.")
+        start_at_zero(self.reconciles, result=Outcome)
+        start_at_zero(self.observations, kind=Kind)
+        start_at_zero(self.unreadable, kind=Kind)
 
     def _counter(self, name: str, description: str, *labels: str) -> Counter:
-        return Counter(f"{PREFIX}_{name}", description, labels, registry=self._registry)
+        return Counter(f"{PREFIX}_{name}", description, labels, registry=self.registry)
 
     def _gauge(self, name: str, description: str, *labels: str) -> Gauge:
-        return Gauge(f"{PREFIX}_{name}", description, labels, registry=self._registry)
+        return Gauge(f"{PREFIX}_{name}", description, labels, registry=self.registry)
 
     def _histogram(self, name: str, description: str, buckets: tuple[float, ...]) -> Histogram:
-        return Histogram(f"{PREFIX}_{name}", description, registry=self._registry, buckets=buckets)
+        return Histogram(f"{PREFIX}_{name}", description, registry=self.registry, buckets=buckets)
 
 
 def phase_label(phase: str | None) -> str:

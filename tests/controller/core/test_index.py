@@ -1,6 +1,5 @@
 """The index ends the same, whatever came twice, late or in another order between objects."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

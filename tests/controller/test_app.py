@@ -1,0 +1,322 @@
+"""The controller against an API server over HTTP, with no scheduler running."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from prometheus_client import CollectorRegistry
+
+from gangline.contract.crd import crd
+from gangline.contract.meta import Key
+from gangline.contract.names import POD_GROUP_LABEL
+from gangline.contract.podgroup import PodGroup
+from gangline.kube.reflector import Change, Observed, Reflector
+from gangline.kube.wire.resources import NAMESPACES, POD_GROUPS, PODS
+from tests.controller.cluster import (
+    DEADLINE_S,
+    PG,
+    Cluster,
+    cluster_with,
+    condition_of,
+    eventually,
+    lenient_crd,
+    running,
+    upstreams_crd,
+)
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+    async with cluster_with(crd(), tmp_path) as found:
+        yield found
+
+
+async def test_a_group_walks_through_its_phases(cluster: Cluster) -> None:
+    async with running(cluster):
+        await cluster.create_group(min_member=2)
+        await cluster.until_phase("Pending")
+        await cluster.create_pods("BB")
+        await cluster.until(lambda group: group.status.phase == "Scheduling" and group.status.scheduled == 2)
+        for number in range(2):
+            await cluster.set_state(Key("default", f"pod-{number}"), "R")
+        group = await cluster.until(lambda group: group.status.running == 2)
+        assert (group.status.phase, group.status.observed_generation) == ("Running", 1)
+        for number in range(2):
+            await cluster.set_state(Key("default", f"pod-{number}"), "S")
+        group = await cluster.until_phase("Finished")
+        assert (group.status.running, group.status.succeeded, group.status.scheduled) == (None, 2, None)
+        scheduled = condition_of(group, "Scheduled")
+        assert scheduled is not None
+        assert (scheduled.status, scheduled.reason) == ("True", "QuorumReached")
+
+
+async def test_b47_a_group_created_after_its_pods(cluster: Cluster) -> None:
+    await cluster.create_pods("RRR")
+    async with running(cluster):
+        await cluster.create_group()
+        group = await cluster.until_phase("Running")
+        assert group.status.running == 3
+
+
+async def test_b48_a_label_that_names_no_group_is_no_error(cluster: Cluster) -> None:
+    registry = CollectorRegistry()
+    async with running(cluster, registry):
+        await cluster.create_pods("RR", group="nowhere")
+        await cluster.quiesce()
+        assert registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Broken"}) == 0
+        assert cluster.warnings == []
+
+
+async def test_a_relabelled_pod_moves_from_one_group_to_the_other(cluster: Cluster) -> None:
+    other = Key("default", "other")
+    await cluster.create_group(min_member=2)
+    await cluster.create_group("other", min_member=2)
+    await cluster.create_pods("RR")
+    async with running(cluster):
+        await cluster.until(lambda group: group.status.running == 2)
+        await cluster.client.patch(PODS, Key("default", "pod-1"), {"metadata": {"labels": {POD_GROUP_LABEL: "other"}}})
+        await cluster.until(lambda group: group.status.running == 1 and group.status.phase == "Pending")
+        await cluster.until(lambda group: group.status.running == 1, other)
+
+
+async def test_b40_two_namespaces_with_groups_of_one_name(cluster: Cluster) -> None:
+    elsewhere = Key("elsewhere", "pg")
+    await cluster.client.create(NAMESPACES, "", {"metadata": {"name": "elsewhere"}})
+    for key in (PG, elsewhere):
+        await cluster.create_group(min_member=3, namespace=key.namespace)
+        await cluster.create_pods("RR", namespace=key.namespace)
+    async with running(cluster):
+        for key in (PG, elsewhere):
+            group = await cluster.until(lambda group: group.status.running == 2, key)
+            assert group.status.phase == "Pending"
+
+
+async def test_a_namespace_deleted_in_the_middle_stops_nobody(cluster: Cluster) -> None:
+    doomed = Key("doomed", "pg")
+    await cluster.client.create(NAMESPACES, "", {"metadata": {"name": "doomed"}})
+    await cluster.create_group(namespace="doomed")
+    registry = CollectorRegistry()
+    async with running(cluster, registry) as controller:
+        await cluster.create_pods("RRR", namespace="doomed")
+        await cluster.until_phase("Running", doomed)
+        for number in range(3):
+            await cluster.delete_pod(f"pod-{number}", "doomed")
+        await cluster.client.delete(POD_GROUPS, doomed)
+        await cluster.client.delete(NAMESPACES, Key("", "doomed"))
+        await cluster.quiesce()
+        assert controller.problems() == []
+        assert registry.get_sample_value("gangline_controller_members") == 0
+        assert registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Broken"}) == 0
+
+
+async def test_a_restart_writes_nothing_when_nothing_changed(cluster: Cluster) -> None:
+    await cluster.create_group(min_member=2)
+    await cluster.create_pods("RRR")
+    await cluster.set_state(Key("default", "pod-2"), "S", ended=datetime.now(UTC).isoformat())
+    async with running(cluster):
+        await cluster.until(lambda group: group.status.running == 2 and group.status.succeeded == 1)
+        await cluster.quiesce()
+    before = {key: versions[-1] for key, versions in cluster.seen.items()}
+    registry = CollectorRegistry()
+    async with running(cluster, registry):
+        await cluster.quiesce()
+    assert {key: cluster.seen[key][-1] for key in before} == before
+    assert registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Written"}) == 1
+    assert cluster.warnings == []
+
+
+async def test_spec_and_metadata_of_others_survive_every_write(cluster: Cluster) -> None:
+    await cluster.create_group(min_member=5)
+    await cluster.create_pods("RRR")
+    async with running(cluster):
+        await cluster.until_phase("Pending")
+        change = {"metadata": {"annotations": {"a/b": "c"}}, "spec": {"minMember": 3}}
+        await cluster.client.patch(POD_GROUPS, PG, change)
+        group = await cluster.until_phase("Running")
+        assert (group.spec.min_member, group.metadata.annotations) == (3, {"a/b": "c"})
+        assert group.status.observed_generation == 2
+
+
+async def test_with_upstreams_crd_we_write_what_it_knows_and_then_are_quiet(tmp_path: Path) -> None:
+    registry = CollectorRegistry()
+    async with cluster_with(upstreams_crd(), tmp_path) as cluster, running(cluster, registry):
+        await cluster.create_group(min_member=2)
+        await cluster.create_pods("RR")
+        group = await cluster.until(lambda group: group.status.running == 2)
+        assert (group.status.phase, group.status.scheduled, group.status.conditions) == ("Running", None, None)
+        await cluster.quiesce()
+        written = registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Written"})
+        for number in range(3):
+            await cluster.client.patch(PODS, Key("default", "pod-0"), {"metadata": {"labels": {"n": str(number)}}})
+            await cluster.client.patch(POD_GROUPS, PG, {"metadata": {"labels": {"n": str(number)}}})
+        await cluster.quiesce()
+        assert registry.get_sample_value("gangline_controller_pruned_fields_total") == 3
+        again = registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Written"})
+        assert (written, again) == (written, (written or 0) + 1)
+
+
+async def test_another_writer_of_the_phase_is_given_way_to(cluster: Cluster) -> None:
+    await cluster.create_group(min_member=2)
+    await cluster.create_pods("RR")
+    registry = CollectorRegistry()
+    running_seen = asyncio.Queue[str]()
+
+    def take(change: Change[PodGroup]) -> None:
+        if isinstance(change, Observed) and change.object.status.phase == "Running":
+            running_seen.put_nowait(change.object.metadata.resource_version)
+
+    async def contradict() -> None:
+        while True:
+            await running_seen.get()
+            await cluster.client.patch(POD_GROUPS, PG, {"status": {"phase": "Failed"}}, subresource="status")
+
+    async with running(cluster, registry), asyncio.TaskGroup() as tasks:
+        rival = [
+            tasks.create_task(Reflector(cluster.client, POD_GROUPS, PodGroup, take).run(), name="rival's eyes"),
+            tasks.create_task(contradict(), name="rival's hand"),
+        ]
+        await cluster.until_warned("ForeignStatusWriter")
+        await cluster.set_state(Key("default", "pod-0"), "S")
+        await cluster.quiesce()
+        for task in rival:
+            task.cancel()
+    assert cluster.seen[PG][-1].status.phase == "Failed"
+    assert registry.get_sample_value("gangline_controller_foreign_writers_total") == 1
+    assert registry.get_sample_value("gangline_controller_given_way_pod_groups") == 1
+    assert sum(group.status.phase == "Running" for group in cluster.seen[PG]) <= 4
+
+
+async def test_a_group_whose_pods_all_name_another_scheduler_is_not_ours(cluster: Cluster) -> None:
+    await cluster.create_group(min_member=1)
+    await cluster.create_pods("R", scheduler="other")
+    async with running(cluster):
+        await cluster.quiesce()
+        assert cluster.seen[PG][-1].status.phase is None
+        await cluster.create_pods("R", prefix="ours")
+        group = await cluster.until_phase("Running")
+        assert group.status.running == 2
+
+
+async def test_with_another_status_owner_nothing_is_written(cluster: Cluster) -> None:
+    await cluster.create_group(min_member=1)
+    await cluster.create_pods("R")
+    registry = CollectorRegistry()
+    async with running(cluster, registry, status_owner="other") as controller:
+        await eventually(lambda: registry.get_sample_value("gangline_controller_members") == 1)
+        await eventually(lambda: controller.problems() == [])
+        assert registry.get_sample_value("gangline_controller_queue_depth") == 0
+    assert cluster.seen[PG][-1].status.phase is None
+
+
+async def test_scheduling_that_takes_too_long_is_said_once(cluster: Cluster) -> None:
+    await cluster.create_group(min_member=2, scheduleTimeoutSeconds=1)
+    await cluster.create_pods("PP")
+
+    def timed_out(group: PodGroup) -> bool:
+        found = condition_of(group, "TimedOut")
+        return found is not None and found.status == "True"
+
+    async with running(cluster):
+        group = await cluster.until(timed_out)
+        assert group.status.phase == "Scheduling"
+        await cluster.until_warned("Timeout")
+    async with running(cluster):
+        await cluster.quiesce()
+        await cluster.client.bind(Key("default", "pod-0"), (await _uid(cluster, "pod-0")), "node-0")
+        await cluster.client.bind(Key("default", "pod-1"), (await _uid(cluster, "pod-1")), "node-0")
+        group = await cluster.until(lambda group: not timed_out(group))
+        assert group.status.schedule_start_time is None
+    assert cluster.warnings.count("Timeout") == 1
+
+
+async def _uid(cluster: Cluster, name: str) -> str:
+    found = await cluster.client.get(PODS, Key("default", name), dict[str, Any])
+    return str(found["metadata"]["uid"])
+
+
+async def test_one_bad_group_never_stops_the_others(tmp_path: Path) -> None:
+    hostile: list[dict[str, Any]] = [
+        {"spec": {"minMember": "three"}},
+        {"spec": "none"},
+        {"spec": {"minMember": 10**40}},
+        {"spec": {"minMember": 2}, "status": {"phase": ["Running"]}},
+        {"spec": {"minMember": 2}, "status": {"conditions": {"type": "x"}}},
+        {"spec": {"minMember": 2}, "status": {"scheduleStartTime": "yesterday"}},
+        {"spec": {"minMember": 2}, "status": {"running": "many", "phase": "\u202e\u0000"}},
+        {"spec": {"minMember": -(2**31), "scheduleTimeoutSeconds": -(2**31)}, "status": {"phase": "x" * 500_000}},
+    ]
+    registry = CollectorRegistry()
+    async with cluster_with(lenient_crd(), tmp_path) as cluster, running(cluster, registry) as controller:
+        for number, body in enumerate(hostile):
+            envelope = {"apiVersion": POD_GROUPS.api_version, "kind": "PodGroup", "metadata": {"name": f"bad-{number}"}}
+            await cluster.client.create(POD_GROUPS, "default", envelope | body)
+        await cluster.create_group(min_member=1)
+        await cluster.create_pods("R")
+        await cluster.until_phase("Running")
+        await cluster.until_warned("PodGroupInvalid")
+        assert controller.problems() == []
+        assert registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Broken"}) == 0
+        await cluster.client.patch(POD_GROUPS, Key("default", "bad-0"), {"spec": {"minMember": 1}})
+        await cluster.until_phase("Pending", Key("default", "bad-0"))
+
+
+async def test_the_endpoints_tell_what_is_there(cluster: Cluster) -> None:
+    await cluster.create_group(min_member=1)
+    await cluster.create_pods("R")
+    async with running(cluster) as controller, aiohttp.ClientSession() as session:
+        await cluster.until_phase("Running")
+        await eventually(lambda: controller.problems() == [])
+        answers = {}
+        for path in ("healthz", "readyz", "metrics", "debug/groups", "debug/validate"):
+            async with session.get(f"http://127.0.0.1:{controller.http_port}/{path}") as response:
+                answers[path] = (response.status, await response.text())
+    assert {path: status for path, (status, _) in answers.items()} == dict.fromkeys(answers, 200)
+    assert '"problems": []' in answers["debug/validate"][1]
+    assert '"name": "pg"' in answers["debug/groups"][1]
+    assert 'gangline_controller_pod_groups{phase="Running"} 1.0' in answers["metrics"][1]
+
+
+async def test_only_one_of_two_holds_the_lease_and_the_other_says_who(cluster: Cluster) -> None:
+    await cluster.create_group(min_member=1)
+    async with running(cluster, lease="default/controller") as first:
+        await cluster.until_phase("Pending")
+        assert first.problems() == []
+        async with running(cluster, lease="default/controller") as second:
+            await eventually(lambda: any("the lease is held by" in problem for problem in second.problems()))
+            await eventually(lambda: "nobody" not in str(second.problems()))
+
+
+async def test_the_process_ends_cleanly_when_told_to(cluster: Cluster) -> None:
+    await cluster.create_group(min_member=1)
+    options = ["--kubeconfig", str(cluster.kubeconfig), "--http-address", "127.0.0.1:0", "--lease", "off"]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "controller", *options, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        await cluster.until_phase("Pending")
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(DEADLINE_S):
+            _, told = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, told.decode()
+    assert b'"event":"reconciling"' in told.replace(b" ", b"")
+
+
+async def test_a_missing_kubeconfig_is_one_clear_line(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "controller", "--kubeconfig", str(tmp_path / "none"), stderr=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(DEADLINE_S):
+        _, told = await process.communicate()
+    assert process.returncode == 1
+    assert b"cannot_start" in told
+    assert b"Traceback" not in told
