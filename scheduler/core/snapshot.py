@@ -6,9 +6,9 @@ a dead row has no room. Whoever asks for rows uses them within that call: plans 
 Trials are the way to try something: what they take is put back when they end, whatever ends them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, Self
+from typing import Self
 
 import numpy as np
 from msgspec import Struct
@@ -20,11 +20,7 @@ from scheduler.core.model.ledger import Ledger, NodeFacts
 from scheduler.core.model.member_class import ClassId, ClassTable, MemberClass, NodeRules
 from scheduler.core.name_order import NameOrder
 from scheduler.core.port_index import PortIndex
-
-Judge = Callable[[NodeRules, str, NodeFacts], int]
-"""A rule about one node: (what is demanded, node name, node facts) -> a code from 0 to 255."""
-
-_REMEMBERED_VERDICTS: Final = 128
+from scheduler.core.verdicts import Judge, Verdicts
 
 
 class Request(Struct, frozen=True, eq=False):
@@ -39,16 +35,6 @@ class Request(Struct, frozen=True, eq=False):
     host_ports: tuple[HostPort, ...]
 
 
-class Verdicts:
-    """What one judge says of one set of rules, per row, and the epoch up to which it is true."""
-
-    __slots__ = ("codes", "epoch")
-
-    def __init__(self, capacity: int) -> None:
-        self.codes: Codes = np.zeros(capacity, np.uint8)
-        self.epoch = -1
-
-
 class Snapshot:
     """Columns over the nodes that have a Node object."""
 
@@ -60,12 +46,10 @@ class Snapshot:
         self._facts: list[NodeFacts] = []
         self._dead: list[Row] = []
         self._closed: Mask = np.zeros(capacity, np.bool_)
-        self._epoch = 0
-        self._written_at: Ranks = np.zeros(capacity, np.int64)
         self._marks: Mask = np.zeros(capacity, np.bool_)
         self._order = NameOrder()
         self._ports = PortIndex()
-        self._verdicts: dict[tuple[Judge, NodeRules], Verdicts] = {}
+        self._verdicts = Verdicts(capacity)
         self._trials: list[Trial] = []
 
     @property
@@ -85,7 +69,7 @@ class Snapshot:
             row = self._add_row(ledger.name, facts)
         elif facts != self._facts[row]:
             self._facts[row] = facts
-            self._note_change(row)
+            self._verdicts.write(row, ledger.name, facts)
         self._columns.write(row, facts.allocatable, ledger.used)
         self._closed[row] = ledger.closed is not None
         self._ports.write(row, ledger.ports)
@@ -174,13 +158,7 @@ class Snapshot:
 
     def judged(self, judge: Judge, rules: NodeRules) -> Codes:
         """Return per row what the judge says of these rules; asked again only about nodes whose facts have changed."""
-        verdicts = self._verdicts.pop((judge, rules), None) or Verdicts(self._columns.capacity)
-        self._verdicts[judge, rules] = verdicts
-        if len(self._verdicts) > _REMEMBERED_VERDICTS:
-            del self._verdicts[next(iter(self._verdicts))]
-        if verdicts.epoch != self._epoch:
-            self._refresh(verdicts, judge, rules)
-        return verdicts.codes
+        return self._verdicts.judged(judge, rules)
 
     def validate(self, ledgers: Iterable[Ledger]) -> list[str]:
         """Tell what differs from a snapshot built anew from these ledgers, in words, by node name."""
@@ -211,41 +189,14 @@ class Snapshot:
                 self._grow()
         self._row_of[name] = row
         self._order.add(row, name)
-        self._note_change(row)
+        self._verdicts.write(row, name, facts)
         return row
 
     def _grow(self) -> None:
         self._columns.grow()
         self._closed = np.concatenate([self._closed, np.zeros_like(self._closed)])
         self._marks = np.zeros(self._columns.capacity, np.bool_)
-        self._written_at = np.concatenate([self._written_at, np.zeros_like(self._written_at)])
-
-    def _note_change(self, row: Row) -> None:
-        self._epoch += 1
-        self._written_at[row] = self._epoch
-
-    def _refresh(self, verdicts: Verdicts, judge: Judge, rules: NodeRules) -> None:
-        if len(verdicts.codes) < self._columns.capacity:
-            longer = np.zeros(self._columns.capacity, np.uint8)
-            longer[: len(verdicts.codes)] = verdicts.codes
-            verdicts.codes = longer
-        stale = np.flatnonzero(self._written_at > verdicts.epoch)
-        keys, reads_name = sorted(rules.label_keys), rules.reads_name
-        known: dict[object, int] = {}
-        for row in stale.tolist()[: len(self._names)]:
-            facts, name = self._facts[row], self._names[row]
-            alike = (
-                facts.taints,
-                facts.unschedulable,
-                facts.deleting,
-                name if reads_name else "",
-                *[facts.labels.get(key) for key in keys],
-            )
-            code = known.get(alike)
-            if code is None:
-                code = known[alike] = judge(rules, name, facts)
-            verdicts.codes[row] = code
-        verdicts.epoch = self._epoch
+        self._verdicts.grow()
 
     def _describe(self, name: str) -> dict[str, object] | None:
         row = self._row_of.get(name)
@@ -260,7 +211,7 @@ class Snapshot:
 
     def _validate_verdicts(self, fresh: Self) -> list[str]:
         problems = []
-        for judge, rules in list(self._verdicts):
+        for judge, rules in self._verdicts.questions():
             codes, fresh_codes = self.judged(judge, rules), fresh.judged(judge, rules)
             for name in sorted(self._row_of.keys() & fresh._row_of.keys()):
                 code, fresh_code = int(codes[self._row_of[name]]), int(fresh_codes[fresh._row_of[name]])

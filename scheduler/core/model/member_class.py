@@ -34,9 +34,10 @@ class NodeRules(Struct, frozen=True, kw_only=True, cache_hash=True):
         return frozenset(asked | {key for key, _ in self.selector})
 
     @property
-    def reads_name(self) -> bool:
-        """Whether the node's name can change the verdict."""
-        return any(term.match_fields for term in self.affinity or ())
+    def node_names(self) -> frozenset[str]:
+        """The node names that can change the verdict."""
+        fields = [requirement for term in self.affinity or () for requirement in term.match_fields or ()]
+        return frozenset(name for requirement in fields for name in requirement.values or ())
 
 
 class MemberClass(Struct, frozen=True, kw_only=True, cache_hash=True):

@@ -1,0 +1,87 @@
+"""What rules can see of each row's node, as codes: nodes that look alike to a set of rules are judged once."""
+
+from typing import Final
+
+import numpy as np
+
+from scheduler.core.arrays import Ranks, Row, Rows
+from scheduler.core.model.ledger import NodeFacts
+from scheduler.core.model.member_class import NodeRules
+
+_REMEMBERED_KEYS: Final = 64
+
+
+class NodeTraits:
+    """Names and facts by row, and codes of them; a label's codes are made when a rule first reads its key."""
+
+    __slots__ = ("_labels", "_rows", "_states", "facts", "names")
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.facts: list[NodeFacts] = []
+        self._rows: dict[str, Row] = {}
+        self._states = _Codes()
+        self._labels: dict[str, _Codes] = {}
+
+    def write(self, row: Row, name: str, facts: NodeFacts) -> None:
+        """Replace what is known of a row; new rows come one after the other."""
+        if row == len(self.names):
+            self.names.append(name)
+            self.facts.append(facts)
+        elif self._rows.get(self.names[row]) == row:
+            del self._rows[self.names[row]]
+        self.names[row], self.facts[row], self._rows[name] = name, facts, row
+        self._states.write(row, _state(facts))
+        for key, codes in self._labels.items():
+            codes.write(row, facts.labels.get(key))
+
+    def alike(self, rules: NodeRules, rows: Rows) -> tuple[Rows, Rows]:
+        """Group the rows by what the rules see of them.
+
+        Return one row of each group, and for each of `rows` the place of its group.
+        """
+        groups: Ranks = self._states.column[rows]
+        for key in sorted(rules.label_keys):
+            column = self._codes_of(key).column[rows]
+            groups = np.unique(groups * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
+        pinned = [self._rows[name] for name in sorted(rules.node_names) if name in self._rows]
+        if pinned:
+            place = np.zeros(len(self.names), np.int64)
+            place[pinned] = np.arange(1, len(pinned) + 1)
+            groups = groups * (len(pinned) + 1) + place[rows]
+        _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+        return rows[first], inverse
+
+    def _codes_of(self, key: str) -> "_Codes":
+        codes = self._labels.pop(key, None)
+        if codes is None or codes.is_crowded(len(self.names)):
+            codes = _Codes()
+            for row, facts in enumerate(self.facts):
+                codes.write(Row(row), facts.labels.get(key))
+        self._labels[key] = codes
+        if len(self._labels) > _REMEMBERED_KEYS:
+            del self._labels[next(iter(self._labels))]
+        return codes
+
+
+class _Codes:
+    """A code for each distinct value of a column, in the order in which the values were first seen."""
+
+    __slots__ = ("_codes", "column")
+
+    def __init__(self) -> None:
+        self._codes: dict[object, int] = {}
+        self.column: Ranks = np.zeros(1, np.int64)
+
+    def write(self, row: Row, value: object) -> None:
+        if row >= len(self.column):
+            self.column = np.concatenate([self.column, np.zeros(max(row + 1, len(self.column)), np.int64)])
+        self.column[row] = self._codes.setdefault(value, len(self._codes))
+
+    def is_crowded(self, rows: int) -> bool:
+        """Tell whether most of the values must be those of nodes long gone."""
+        return len(self._codes) > 4 * rows + 64
+
+
+def _state(facts: NodeFacts) -> object:
+    return facts.taints, facts.unschedulable, facts.deleting
