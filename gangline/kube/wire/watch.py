@@ -3,7 +3,8 @@
     list (page by page) ──> watch from the list's resourceVersion ──> watch from the last line's ...
       ^  ^                         │
       │  └── wait (backoff) <──────┤ failure
-      └── 410, "too large resource version", history that goes back, two streams without one good line
+      └── 410, "too large resource version", history that goes back, a server that was away,
+          two streams without one good line
 
 The shell asks `next` what to do, does it, and tells what came of it: `page`, `opened`, `line`, `ended`, `failed`.
 `page` and `line` raise `ApiError` for answers that make no sense; the shell hands it to `failed` like any other.
@@ -29,7 +30,7 @@ from gangline.kube.wire.decode import (
     UnreadableEvent,
     metadata_of,
 )
-from gangline.kube.wire.errors import ApiError, Gone, Silent, Undecodable, from_status, version_too_large
+from gangline.kube.wire.errors import ApiError, Gone, Silent, Undecodable, Unreachable, from_status, version_too_large
 from gangline.kube.wire.requests import PAGE_LIMIT
 
 SHORTEST_LIFE_S: Final = 1.0
@@ -161,9 +162,15 @@ class WatchMachine(Generic[T]):
             self._barren_streams += 1
         if isinstance(error, Gone) and self._continue_token:
             self._expired_tokens += 1
-        if isinstance(error, Gone) or version_too_large(error) or self._barren_streams >= BARREN_LIMIT:
+        if self._history_doubtful(error):
             self._start_over()
         self._fail(str(error), error.retry_after_s)
+
+    def _history_doubtful(self, error: ApiError) -> bool:
+        """Whether to list again. A server that was away may be back from a backup, and would not say so."""
+        if isinstance(error, Unreachable):
+            return bool(self._resource_version)
+        return isinstance(error, Gone) or version_too_large(error) or self._barren_streams >= BARREN_LIMIT
 
     def _list_finished(self, resource_version: str) -> list[Change[T]]:
         gone = [key for key in self._known if key not in self._listed]
