@@ -26,9 +26,11 @@ async def raises() -> None:
     raise ValueError("broken")
 
 
-async def judged(main: Callable[[Stop], Coroutine[Any, Any, None]], stop: Stop | None = None) -> tuple[int, list[Any]]:
+async def judged(
+    main: Callable[[Stop], Coroutine[Any, Any, None]], *, deadline_s: float = 5.0
+) -> tuple[int, list[Any]]:
     with capture_logs() as logs:
-        code = await supervise(main, stop or Stop(), grace_s=GRACE_S)
+        code = await asyncio.wait_for(supervise(main, Stop(), grace_s=GRACE_S), deadline_s)
     return code, [{key: value for key, value in line.items() if key != "log_level"} for line in logs]
 
 
@@ -160,7 +162,7 @@ async def test_the_grace_period_is_counted_from_the_stop_and_then_main_is_cancel
             cancelled_at.append(loop.time())
 
     started = loop.time()
-    code, lines = await judged(main)
+    code, lines = await judged(main, deadline_s=1000.0)
 
     assert (code, lines) == (1, [{"event": "grace_period_over", "grace_s": GRACE_S}])
     assert cancelled_at == [pytest.approx(started + 100.0 + GRACE_S)]
