@@ -40,6 +40,12 @@ class SettingsGiven(Struct, frozen=True, kw_only=True, tag=True):
     kinds: tuple[Kind, ...] = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
 
 
+class RowBudgetGiven(Struct, frozen=True, kw_only=True, tag=True):
+    """How many node rows a step may look at from now on before it stops early; the shell adapts it."""
+
+    rows: int
+
+
 class KindSynced(Struct, frozen=True, kw_only=True, tag=True):
     """The first full list of a kind has been delivered."""
 
@@ -233,4 +239,4 @@ Observation = (
     | KindSynced
 )
 Result = Bound | Refused | Unknown | PodRead | PodReadFailed | ConditionAnswered
-Event = SettingsGiven | Observation | Result
+Event = SettingsGiven | RowBudgetGiven | Observation | Result

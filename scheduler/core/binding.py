@@ -1,0 +1,327 @@
+"""Binding: from a plan to `BindGang`, and from its results to what is intended next.
+
+An intent ends by an observation or by a definite refusal, never by time: a deadline only reads the pod again.
+
+    Sent --Bound--> Confirmed --observed--> (over)
+      |--Unknown--> Unknown --read: there--> Confirmed
+      |                |------read: nowhere--> Sent again, to the same node
+      |--Foreign--> Elsewhere --observed--> (over)
+      |--Lost-----> Lost --gone--> (over)
+      |--Forbidden, Stale, Dropped--> (over): the gang is decided again after a while
+"""
+
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gangline.base.backoff import Backoff
+from gangline.contract.counting import need
+from gangline.contract.membership import GangKey, GangKind
+from scheduler.core.cache import Cache, Intent, IntentState
+from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, PodAlarm, Purpose
+from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Unknown
+from scheduler.core.gangs import Gang, Gangs, GroupFacts, Standing, min_member_of
+from scheduler.core.instructions import Announce, Bind, BindGang, GroupVersion, Instruction, ReadPod
+from scheduler.core.model.member import Member, Said
+from scheduler.core.model.member_class import ClassId
+from scheduler.core.reasons import Reason
+
+OBSERVE_WITHIN_S: Final = 30.0
+"""A bind that was confirmed and is not observed by then is read again."""
+_READ: Final = Backoff(initial_s=2.0, limit_s=120.0)
+_RETRY: Final = Backoff(initial_s=2.0, limit_s=120.0)
+_KEEP_APART: Final = Backoff(initial_s=10.0, limit_s=600.0)
+
+
+class Setback(Struct, frozen=True):
+    """The last plan of a gang came to nothing. `said` is None where nothing is wrong with the gang."""
+
+    until: float
+    failures: int
+    counted_to: int
+    said: Said | None
+
+
+class _Apart(Struct, frozen=True):
+    until: float
+    refusals: int
+
+
+class Binding:
+    """Sends plans and follows each bind to its end."""
+
+    def __init__(
+        self, cache: Cache, gangs: Gangs, deadlines: Deadlines[Alarm], instructions: list[Instruction]
+    ) -> None:
+        self._cache = cache
+        self._gangs = gangs
+        self._deadlines = deadlines
+        self._instructions = instructions
+        self._attempts = 0
+        self._setbacks: dict[GangKey, Setback] = {}
+        self._apart: dict[GangKey, dict[tuple[str, str], _Apart]] = {}
+
+    # Sending
+
+    def send(self, gang: Gang, places: Sequence[tuple[Member, str]]) -> None:
+        """Assume that these members are on these nodes, and order their binds."""
+        nothing_bound = not gang.size(Standing.BOUND)
+        group = self._gangs.group_of(gang.key)
+        confirm = _version_to_confirm(gang, group) if nothing_bound else None
+        binds = tuple(self._assume(member, node) for member, node in places)
+        self._instructions.append(
+            BindGang(gang=str(gang.key), binds=binds, nothing_bound=nothing_bound, confirm=confirm)
+        )
+
+    def _assume(self, member: Member, node: str) -> Bind:
+        self._attempts += 1
+        self._intend(member, Intent(node, self._attempts))
+        namespace, name = member.key
+        return Bind(uid=member.uid, namespace=namespace, name=name, node=node, attempt=self._attempts)
+
+    def _intend(self, member: Member, intent: Intent | None) -> None:
+        self._cache.intend(member.uid, intent)
+        self._gangs.put(member, self._cache.intents.get(member.uid))
+
+    # Results
+
+    def on_bound(self, result: Bound, now: float) -> None:
+        """The bind was done."""
+        self._confirm(result.uid, result.attempt, now)
+
+    def on_refused(self, result: Refused, now: float) -> None:
+        """The bind was definitely not done."""
+        found = self._find(result.uid, result.attempt)
+        if found is None:
+            return
+        member, intent = found
+        match result.refusal:
+            case Refusal.FOREIGN:
+                self._set_aside(member, intent, IntentState.ELSEWHERE, now)
+            case Refusal.LOST:
+                self._set_aside(member, intent, IntentState.LOST, now)
+            case Refusal.FORBIDDEN:
+                self._keep_apart(member, intent.node, now)
+                self._set_back(member, intent, _refusal_text(member, intent, result), now)
+            case Refusal.DROPPED:
+                self._set_back(member, intent, _refusal_text(member, intent, result), now)
+            case Refusal.STALE:
+                self._set_back(member, intent, None, now)
+            case _:
+                assert_never(result.refusal)
+
+    def on_unknown(self, result: Unknown, now: float) -> None:
+        """The bind may have been done: it stays charged, and the pod is read again."""
+        found = self._find(result.uid, result.attempt)
+        if found is None:
+            return
+        member, intent = found
+        self._intend(member, replace(intent, state=IntentState.UNKNOWN))
+        self._read_later(member.uid, intent.reads, now)
+
+    def on_pod_read(self, result: PodRead, now: float) -> None:
+        """The API server says where the pod is."""
+        found = self._find(result.uid, result.attempt)
+        if found is None:
+            return
+        member, intent = found
+        if result.node is None:
+            self._set_aside(member, intent, IntentState.LOST, now)
+        elif result.node == intent.node:
+            self._confirm(result.uid, result.attempt, now)
+        elif result.node:
+            self._set_aside(member, intent, IntentState.ELSEWHERE, now)
+        else:
+            self._on_read_nowhere(member, intent, now)
+
+    def on_pod_read_failed(self, result: PodReadFailed, now: float) -> None:
+        """Reading failed: try again later."""
+        found = self._find(result.uid, result.attempt)
+        if found is not None:
+            self._read_later(result.uid, found[1].reads, now)
+
+    def _find(self, uid: str, attempt: int) -> tuple[Member, Intent] | None:
+        """Return the pod and the intent that a result speaks of; None when it comes late."""
+        intent = self._cache.intents.get(uid)
+        member = self._cache.members.get(uid)
+        if member is None or intent is None or intent.attempt != attempt:
+            return None
+        return member, intent
+
+    def _confirm(self, uid: str, attempt: int, now: float) -> None:
+        found = self._find(uid, attempt)
+        if found is None:
+            return
+        member, intent = found
+        if intent.state is not IntentState.CONFIRMED:
+            self._announce_scheduled(member, intent.node)
+            self._setbacks.pop(member.gang, None)
+        self._intend(member, replace(intent, state=IntentState.CONFIRMED))
+        self._deadlines.set(
+            PodAlarm(Purpose.READ_POD, uid), now + max(OBSERVE_WITHIN_S, _READ.delay(intent.reads + 1, 0.0))
+        )
+
+    def _set_aside(self, member: Member, intent: Intent, state: IntentState, now: float) -> None:
+        """Wait for the observation that must come; should it not come, read again."""
+        self._intend(member, replace(intent, state=state))
+        self._deadlines.set(
+            PodAlarm(Purpose.READ_POD, member.uid), now + max(OBSERVE_WITHIN_S, _READ.delay(intent.reads + 1, 0.0))
+        )
+
+    def _on_read_nowhere(self, member: Member, intent: Intent, now: float) -> None:
+        """The pod has no node. A bind that may still be on its way goes to the same node again, if it can."""
+        if intent.state in (IntentState.ELSEWHERE, IntentState.LOST):
+            self._end(member)
+        elif member.deleting:
+            self._read_later(member.uid, intent.reads, now)
+        elif self._cache.has_node(intent.node) and self._can_reach_quorum(member):
+            self._send_again(member, intent)
+        else:
+            self._end(member)
+
+    def _can_reach_quorum(self, member: Member) -> bool:
+        """Binding again must not start a gang that cannot be completed."""
+        gang = self._gangs.gang_of(member.uid)
+        if gang is None:
+            return True
+        if gang.size(Standing.BOUND):
+            return True
+        missing = need(min_member_of(gang, self._gangs.group_of(gang.key)), gang.counts)
+        return missing <= gang.size(Standing.WAITING)
+
+    def _send_again(self, member: Member, intent: Intent) -> None:
+        self._attempts += 1
+        self._intend(member, replace(intent, attempt=self._attempts, state=IntentState.SENT))
+        namespace, name = member.key
+        bind = Bind(uid=member.uid, namespace=namespace, name=name, node=intent.node, attempt=self._attempts)
+        self._instructions.append(BindGang(gang=str(member.gang), binds=(bind,), nothing_bound=False))
+
+    def _end(self, member: Member) -> None:
+        self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
+        self._intend(member, None)
+
+    # Reading again
+
+    def _read_later(self, uid: str, reads: int, now: float) -> None:
+        self._deadlines.set(PodAlarm(Purpose.READ_POD, uid), now + _READ.delay(reads + 1, 0.0))
+
+    def read_due(self, uid: str) -> None:
+        """Order a pod to be read again, if it still matters."""
+        member, intent = self._cache.members.get(uid), self._cache.intents.get(uid)
+        if member is None or intent is None:
+            return
+        self._intend(member, replace(intent, reads=intent.reads + 1))
+        namespace, name = member.key
+        self._instructions.append(ReadPod(uid=uid, namespace=namespace, name=name, attempt=intent.attempt))
+
+    # Observations
+
+    def settled(self, member: Member, intent: Intent) -> None:
+        """An observation has settled what we intended with a pod."""
+        self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
+        if member.node == intent.node and intent.state is not IntentState.CONFIRMED:
+            self._announce_scheduled(member, member.node)
+            self._setbacks.pop(member.gang, None)
+
+    def forget_pod(self, member: Member) -> None:
+        """The pod is gone."""
+        self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
+        pairs = self._apart.get(member.gang, {})
+        for pair in [pair for pair in pairs if pair[0] == member.uid]:
+            del pairs[pair]
+
+    def forget_gang(self, key: GangKey) -> None:
+        """The gang has no member any more."""
+        self._setbacks.pop(key, None)
+        self._apart.pop(key, None)
+        self._deadlines.cancel(GangAlarm(Purpose.RETRY_GANG, key))
+
+    def _announce_scheduled(self, member: Member, node: str) -> None:
+        namespace, name = member.key
+        note = f"Successfully assigned {namespace}/{name} to {node}"
+        self._instructions.append(
+            Announce(
+                kind="Pod",
+                namespace=namespace,
+                name=name,
+                uid=member.uid,
+                warning=False,
+                reason="Scheduled",
+                action="Binding",
+                note=note,
+            )
+        )
+
+    # Setbacks
+
+    def _set_back(self, member: Member, intent: Intent, said: Said | None, now: float) -> None:
+        """End the intent; the first refusal of a plan delays the gang's next decision."""
+        key = member.gang
+        self._end(member)
+        setback = self._setbacks.get(key)
+        if setback is not None and intent.attempt <= setback.counted_to:
+            return
+        failures = setback.failures + 1 if setback is not None else 1
+        until = now + _RETRY.delay(failures, 0.0)
+        self._setbacks[key] = Setback(until, failures, self._attempts, said)
+        self._deadlines.set(GangAlarm(Purpose.RETRY_GANG, key), until)
+        self._gangs.touch(key)
+
+    def group_observed(self, key: GangKey) -> None:
+        """A newer PodGroup is known: a plan refused as stale can be made again at once."""
+        setback = self._setbacks.get(key)
+        if setback is not None and setback.said is None:
+            self._setbacks[key] = replace(setback, until=0.0)
+            self._gangs.touch(key)
+
+    def setback_of(self, key: GangKey, now: float) -> Setback | None:
+        """Return the setback that still delays a gang."""
+        setback = self._setbacks.get(key)
+        return setback if setback is not None and now < setback.until else None
+
+    def _keep_apart(self, member: Member, node: str, now: float) -> None:
+        pairs = self._apart.setdefault(member.gang, {})
+        known = pairs.get((member.uid, node))
+        refusals = known.refusals + 1 if known is not None else 1
+        pairs[(member.uid, node)] = _Apart(now + _KEEP_APART.delay(refusals, 0.0), refusals)
+
+    def kept_apart(self, gang: Gang, now: float) -> tuple[tuple[ClassId, str], ...]:
+        """Return the (class, node) pairs that a waiting member was refused a moment ago."""
+        pairs = self._apart.get(gang.key, {})
+        in_force = {
+            (gang.members[uid].class_id, node)
+            for (uid, node), apart in pairs.items()
+            if now < apart.until and gang.standings.get(uid) is Standing.WAITING
+        }
+        return tuple(sorted(in_force))
+
+    def apart_until(self, gang: Gang, now: float) -> float | None:
+        """Return when the next pair may be tried again."""
+        pairs = self._apart.get(gang.key, {})
+        return min((apart.until for apart in pairs.values() if now < apart.until), default=None)
+
+
+def _version_to_confirm(gang: Gang, group: GroupFacts | None) -> GroupVersion | None:
+    """Return the version to compare with the API server's, unless what we know is as new as the newest member.
+
+    ResourceVersions compare as integers; where one is none, they do not compare.
+    """
+    if gang.key.kind is not GangKind.POD_GROUP or group is None:
+        return None
+    versions = [member.resource_version for member in gang.all_waiting()]
+    known = group.version
+    if isinstance(known, int) and all(isinstance(version, int) and version <= known for version in versions):
+        return None
+    return GroupVersion(
+        namespace=group.key.namespace, name=group.key.name, uid=group.uid, resource_version=group.resource_version
+    )
+
+
+def _refusal_text(member: Member, intent: Intent, result: Refused) -> Said:
+    return Said(
+        Reason.BIND_FAILED,
+        f"gang {member.gang}: binding pod {member.key} to node {intent.node} was refused: {result.message}; "
+        "it is tried again after a while",
+    )

@@ -1,0 +1,299 @@
+"""The cache: what was observed of pods and nodes, what we intend, and what that charges to each node.
+
+Where a pod is charged is one function of the two (`charged_node`):
+
+    observed                     intent                      charged to
+    on node m (also deleting)    any, it ends                m
+    no node (also deleting)      sent, confirmed, unknown    the node it names
+    no node                      none, elsewhere, lost       nothing
+    finished or gone             any, it ends                nothing
+
+Time never frees room. Anything may be told twice or late. Removing what has gone is a success.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from gangline.contract.meta import Key
+from scheduler.core.model.ledger import Ledger, NodeFacts
+from scheduler.core.model.member import Member
+from scheduler.core.model.member_class import ClassTable
+
+
+class IntentState(StrEnum):
+    """How far a bind has come."""
+
+    SENT = "Sent"
+    UNKNOWN = "Unknown"
+    """It may or may not have been done."""
+    CONFIRMED = "Confirmed"
+    """It was done; no observation says so yet."""
+    ELSEWHERE = "Elsewhere"
+    """Refused: the pod is bound to a node that no observation has named yet."""
+    LOST = "Lost"
+    """Refused: there is no such pod any more; no observation says so yet."""
+
+
+_CHARGED = frozenset({IntentState.SENT, IntentState.UNKNOWN, IntentState.CONFIRMED})
+
+
+class Intent(Struct, frozen=True):
+    """A bind of ours that no observation has settled; `reads` counts how often the pod was read again."""
+
+    node: str
+    attempt: int
+    state: IntentState = IntentState.SENT
+    reads: int = 0
+
+
+class Gains:
+    """What may have become possible since it was last asked."""
+
+    def __init__(self) -> None:
+        self.resources: set[str] = set()
+        self.rules = False
+        self.new_node = False
+
+    def __bool__(self) -> bool:
+        return bool(self.resources) or self.rules or self.new_node
+
+
+def charged_node(member: Member | None, intent: Intent | None) -> str:
+    """Name the node that a pod is charged to, empty for none."""
+    if member is None or member.finished:
+        return ""
+    if member.node:
+        return member.node
+    return intent.node if intent is not None and intent.state in _CHARGED else ""
+
+
+class Cache:
+    """Pods by UID, intents, and one ledger for each node name that a node or a charge has named.
+
+    `touched` names ledgers that have changed since `take_touched`; `gains` collects until `take_gains`.
+    """
+
+    def __init__(self, classes: ClassTable) -> None:
+        self.members: dict[str, Member] = {}
+        self.intents: dict[str, Intent] = {}
+        self.ledgers: dict[str, Ledger] = {}
+        self._classes = classes
+        self._uids: dict[Key, str] = {}
+        self._closing: dict[str, dict[str, str]] = {}
+        self._unreadable: dict[str, tuple[Key, str]] = {}
+        self._touched: dict[str, None] = {}
+        self._gains = Gains()
+
+    # Pods
+
+    def uid_at(self, key: Key) -> str | None:
+        """UID of the pod that has this name now, as far as observed."""
+        return self._uids.get(key)
+
+    def observe_pod(self, member: Member) -> None:
+        """Take in a version of a pod. The caller has removed another pod of the same name before."""
+        self._forget_unreadable(member.uid)
+        self._uids[member.key] = member.uid
+        settled = bool(member.node) or member.finished
+        self._change(member.uid, member, None if settled else self.intents.get(member.uid))
+
+    def remove_pod(self, uid: str) -> None:
+        """The pod is gone; one that is not known is no error."""
+        self._forget_unreadable(uid)
+        member = self.members.get(uid)
+        if member is not None and self._uids.get(member.key) == uid:
+            del self._uids[member.key]
+        self._change(uid, None, None)
+
+    def pod_unreadable(self, uid: str, key: Key, node: str, message: str) -> bool:
+        """Note a pod of which no version could ever be read: it closes its node. True when that is news."""
+        news = self._unreadable.get(uid) != (key, node)
+        self._forget_unreadable(uid)
+        self._uids[key] = uid
+        self._unreadable[uid] = (key, node)
+        if node:
+            self._close(node, uid, f"pod {key} cannot be read: {message}")
+        return news
+
+    def intend(self, uid: str, intent: Intent | None) -> None:
+        """Set or end what we intend with a pod; nothing can be intended with one that has a node or is gone."""
+        member = self.members.get(uid)
+        if member is None or member.node or member.finished:
+            return
+        self._change(uid, member, intent)
+
+    def _change(self, uid: str, member: Member | None, intent: Intent | None) -> None:
+        """Be the only writer of observations and intents, so that charges always follow."""
+        old = self.members.get(uid)
+        before = charged_node(old, self.intents.get(uid))
+        if member is None:
+            self.members.pop(uid, None)
+        else:
+            self.members[uid] = member
+        if intent is None:
+            self.intents.pop(uid, None)
+        else:
+            self.intents[uid] = intent
+        after = charged_node(member, intent)
+        if old is not None and before and (before != after or member is None or _measured_anew(old, member)):
+            self._release(before, old)
+        if member is not None and after:
+            self._charge(after, member)
+        if old is not None and old is not member:
+            self._classes.release(old.class_id)
+
+    def _charge(self, node: str, member: Member) -> None:
+        ledger = self._ledger(node)
+        if ledger.charges.get(member.uid) != member.class_id:
+            ledger.charge(member.uid, member.class_id, self._classes[member.class_id])
+            self._touched[node] = None
+        if member.template.unmeasured:
+            problem = member.template.problem
+            self._close(node, member.uid, f"pod {member.key}: {problem.message if problem else 'unmeasured'}")
+
+    def _release(self, node: str, member: Member) -> None:
+        ledger = self._ledger(node)
+        ledger.release(member.uid)
+        self._open(node, member.uid)
+        if ledger.node is not None:
+            self._gains.resources.update(name for name, _ in self._classes[member.class_id].requests)
+        self._touch_or_drop(ledger)
+
+    # Nodes
+
+    def observe_node(self, name: str, facts: NodeFacts) -> None:
+        """Take in a version of a node; another UID under the name keeps what is charged to the name."""
+        ledger = self._ledger(name)
+        self._note_node_gains(ledger.node, facts)
+        if ledger.node != facts:
+            ledger.node = facts
+            self._touched[name] = None
+
+    def remove_node(self, name: str, uid: str) -> None:
+        """The node is gone; one that is not known, or has another UID by now, is no error."""
+        ledger = self.ledgers.get(name)
+        if ledger is None or ledger.node is None or (uid and ledger.node.uid != uid):
+            return
+        ledger.node = None
+        self._touch_or_drop(ledger)
+
+    def has_node(self, name: str) -> bool:
+        """Tell whether a Node object of this name exists, as far as observed."""
+        ledger = self.ledgers.get(name)
+        return ledger is not None and ledger.node is not None
+
+    def _note_node_gains(self, old: NodeFacts | None, new: NodeFacts) -> None:
+        if old is None:
+            self._gains.new_node = True
+            return
+        before = old.allocatable
+        self._gains.resources.update(name for name, amount in new.allocatable.items() if amount > before.get(name, 0))
+        if (old.labels, old.taints, old.unschedulable, old.deleting) != (
+            new.labels,
+            new.taints,
+            new.unschedulable,
+            new.deleting,
+        ):
+            self._gains.rules = True
+
+    def _ledger(self, name: str) -> Ledger:
+        ledger = self.ledgers.get(name)
+        if ledger is None:
+            ledger = self.ledgers[name] = Ledger(name)
+        return ledger
+
+    def _touch_or_drop(self, ledger: Ledger) -> None:
+        if ledger.is_idle:
+            self.ledgers.pop(ledger.name, None)
+        self._touched[ledger.name] = None
+
+    # Closed nodes
+
+    def _close(self, node: str, uid: str, message: str) -> None:
+        self._closing.setdefault(node, {})[uid] = message
+        self._set_closed(node)
+
+    def _open(self, node: str, uid: str) -> None:
+        closing = self._closing.get(node)
+        if closing is None or closing.pop(uid, None) is None:
+            return
+        if not closing:
+            del self._closing[node]
+        self._set_closed(node)
+
+    def _set_closed(self, node: str) -> None:
+        ledger = self._ledger(node)
+        closed = next(iter(sorted(self._closing.get(node, {}).items())), (None, None))[1]
+        if closed != ledger.closed:
+            self._gains.rules |= closed is None
+            ledger.closed = closed
+            self._touch_or_drop(ledger)
+
+    def _forget_unreadable(self, uid: str) -> None:
+        key, node = self._unreadable.pop(uid, (None, ""))
+        if key is not None and self._uids.get(key) == uid and uid not in self.members:
+            del self._uids[key]
+        if node:
+            self._open(node, uid)
+
+    # What has changed
+
+    def take_touched(self) -> tuple[str, ...]:
+        """Name the ledgers that changed or ended since the last call."""
+        touched = tuple(self._touched)
+        self._touched.clear()
+        return touched
+
+    def take_gains(self) -> Gains:
+        """Return what was gained since the last call."""
+        gains, self._gains = self._gains, Gains()
+        return gains
+
+    def note_room(self, requests: tuple[tuple[str, int], ...]) -> None:
+        """Say that room for such a member may have come free otherwise than by a ledger."""
+        self._gains.resources.update(name for name, _ in requests)
+
+    # Checks
+
+    def rebuilt(self) -> "Cache":
+        """Build a cache from the observations and intents of this one alone."""
+        fresh = Cache(self._classes)
+        for name, ledger in self.ledgers.items():
+            if ledger.node is not None:
+                fresh.observe_node(name, ledger.node)
+        for uid, (key, node) in self._unreadable.items():
+            fresh.pod_unreadable(uid, key, node, "")
+        for uid, member in self.members.items():
+            fresh.observe_pod(member)
+            fresh.intend(uid, self.intents.get(uid))
+        return fresh
+
+    def validate(self) -> list[str]:
+        """Say what differs from a rebuilt cache, node by node; empty when all is well."""
+        fresh = self.rebuilt()
+        problems = [problem for name in sorted(self.ledgers) for problem in self.ledgers[name].validate()]
+        for name in sorted(self.ledgers.keys() | fresh.ledgers.keys()):
+            problems += _differences(name, self.ledgers.get(name), fresh.ledgers.get(name))
+        if self._uids != fresh._uids:
+            odd = sorted(str(key) for key, _ in self._uids.items() ^ fresh._uids.items())
+            problems.append(f"pod names point to other UIDs than observed: {', '.join(odd)}")
+        problems += [f"intent for unknown pod {uid}" for uid in sorted(self.intents.keys() - self.members.keys())]
+        return problems
+
+
+def _measured_anew(old: Member, new: Member) -> bool:
+    return old.class_id != new.class_id or old.template.unmeasured != new.template.unmeasured
+
+
+def _differences(name: str, held: Ledger | None, fresh: Ledger | None) -> list[str]:
+    if held is None or fresh is None:
+        return [f"node {name}: {'no ledger' if held is None else 'a ledger'}, rebuilt the other way round"]
+    pairs = {
+        "used": (held.used, fresh.used),
+        "ports": (held.ports, fresh.ports),
+        "charges": (held.charges, fresh.charges),
+        "closed": (held.closed is None, fresh.closed is None),
+        "node": (held.node, fresh.node),
+    }
+    return [f"node {name}: {what} is {mine!r}, rebuilt {its!r}" for what, (mine, its) in pairs.items() if mine != its]
