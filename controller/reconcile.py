@@ -125,15 +125,14 @@ class Reconciler:
             self._metrics.status_lag.observe(ended - asked_at)
 
     def _again(self, key: Key, reconciled: _Reconciled) -> None:
-        if reconciled.outcome not in RETRIED:
-            self._failures.pop(key, None)
-        else:
-            self._failures[key] = self._failures.get(key, 0) + 1
-        delays = [reconciled.again_s] if reconciled.again_s is not None else []
+        again_s = reconciled.again_s
         if reconciled.outcome in RETRIED:
-            delays = [max(BACKOFF.delay(self._failures[key], random.random()), *delays)]  # noqa: S311 not a secret
-        for delay_s in delays:
-            self._queue.add(key, self._clock.now() + delay_s)
+            self._failures[key] = self._failures.get(key, 0) + 1
+            again_s = max(BACKOFF.delay(self._failures[key], random.random()), again_s or 0.0)  # noqa: S311 not a secret
+        else:
+            self._failures.pop(key, None)
+        if again_s is not None:
+            self._queue.add(key, self._clock.now() + again_s)
 
     async def _step(self, key: Key) -> _Reconciled:
         group, members = self._index.group(key), self._index.members(key)

@@ -66,9 +66,13 @@ def pod(
     )
 
 
-def pods(letters: str, verdict: tuple[str, str] | None = None) -> list[Pod]:
+def pods(letters: str, *, verdict: tuple[str, str] | None = None, ended_s: float = ENDED_S) -> list[Pod]:
     """Pods pod-0, pod-1 ...; `-` leaves one out."""
-    return [pod(letter, f"pod-{number}", verdict=verdict) for number, letter in enumerate(letters) if letter != "-"]
+    return [
+        pod(letter, f"pod-{number}", verdict=verdict, ended_s=ended_s)
+        for number, letter in enumerate(letters)
+        if letter != "-"
+    ]
 
 
 def group(
