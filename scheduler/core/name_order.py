@@ -8,11 +8,12 @@ from scheduler.core.arrays import Ranks, Row, Rows
 class NameOrder:
     """Rows in the order of their names; sorted again when first asked after a change."""
 
-    __slots__ = ("_is_sorted", "_names", "_ranks", "_rows")
+    __slots__ = ("_is_sorted", "_names", "_ranks", "_rows", "_sorted")
 
     def __init__(self) -> None:
         self._names: dict[Row, str] = {}
         self._rows: list[Row] = []
+        self._sorted: Rows = np.zeros(0, np.intp)
         self._ranks: Ranks = np.zeros(0, np.int64)
         self._is_sorted = True
 
@@ -31,7 +32,7 @@ class NameOrder:
     def rows(self) -> Rows:
         """Return the rows of all nodes, by name."""
         self._sort()
-        return np.array(self._rows, np.intp)
+        return self._sorted
 
     def ranks(self) -> Ranks:
         """Return per row its place among all nodes, by name; of dead rows anything."""
@@ -43,6 +44,7 @@ class NameOrder:
             return
         # The list is nearly sorted from the last time, which costs about one comparison for each node.
         self._rows.sort(key=self._names.__getitem__)
+        self._sorted = np.array(self._rows, np.intp)
         self._ranks = np.zeros(max(self._rows, default=-1) + 1, np.int64)
-        self._ranks[self._rows] = np.arange(len(self._rows))
+        self._ranks[self._sorted] = np.arange(len(self._rows))
         self._is_sorted = True

@@ -12,7 +12,7 @@ from scheduler.core.filters.resources import total_free
 from scheduler.core.model.member_class import ClassId
 from scheduler.core.reasons import Shortfall, Unplaced
 from scheduler.core.search.attempt import Attempt
-from scheduler.core.search.candidates import Candidates, candidates_of, windows
+from scheduler.core.search.candidates import WINDOW_SIZE, Candidates, candidates_of, union, windows
 from scheduler.core.search.explanation import explain
 from scheduler.core.search.together import search
 from scheduler.core.snapshot import Snapshot, Trial
@@ -62,8 +62,12 @@ class Plan(Struct, frozen=True):
     rows_scanned: int
 
 
-def place(demand: Demand, snapshot: Snapshot, *, scoring: Scoring) -> Plan | Unplaced:
+def place(
+    demand: Demand, snapshot: Snapshot, *, scoring: Scoring, window_size: int = WINDOW_SIZE
+) -> Plan | Unplaced:
     """Find room for `need` members at once, on the snapshot as it is; it is the same afterwards.
+
+    Clusters larger than `window_size` nodes are searched piece by piece, then whole.
 
     Where need is less than all members, any of them may be left out, the later classes first if that works.
     Equal input gives an equal answer, whatever the rows. With several classes a plan may be missed only where the gang
@@ -74,19 +78,19 @@ def place(demand: Demand, snapshot: Snapshot, *, scoring: Scoring) -> Plan | Unp
         raise ValueError(
             f"need is {demand.need}: it must be at least 1 and at most the {members} members of the demand"
         )
-    unplaced = _placed(demand, snapshot, scoring)
+    unplaced = _placed(demand, snapshot, scoring, window_size)
     if isinstance(unplaced, Plan):
         return unplaced
     return replace(unplaced, obstructed=unplaced.fitting == demand.need or _is_obstructed(demand, snapshot, scoring))
 
 
-def _placed(demand: Demand, snapshot: Snapshot, scoring: Scoring) -> Plan | Unplaced:
+def _placed(demand: Demand, snapshot: Snapshot, scoring: Scoring, window_size: int) -> Plan | Unplaced:
     rows_scanned, need = 0, demand.need
     attempt, classes = Attempt((), 0), list[Candidates]()
     shortfall: tuple[Shortfall, ...] = ()
     with snapshot.trial() as trial:
         _take_holds(demand, snapshot, trial)
-        for window in windows(snapshot.rows()):
+        for window in windows(snapshot.rows(), window_size):
             classes = _candidates(demand, snapshot, window)
             shortfall = _shortfall(demand, snapshot, classes)
             attempt = search(snapshot, classes, need, scoring)
@@ -118,7 +122,7 @@ def _shortfall(demand: Demand, snapshot: Snapshot, classes: Sequence[Candidates]
     """Compare minResources, of which `pods` always means the need, with what usable nodes have free (Coscheduling)."""
     if not demand.min_resources:
         return ()
-    rows = np.unique(np.concatenate([candidates.rows for candidates in classes]))
+    rows = union(snapshot, classes)
     own = dict(demand.own)
     wanted = {**dict(demand.min_resources), "pods": demand.need}
     have = {resource: total_free(snapshot, rows, resource) + own.get(resource, 0) for resource in wanted}

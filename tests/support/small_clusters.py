@@ -123,14 +123,14 @@ _classes = st.builds(
 )
 _facts = st.fixed_dictionaries(
     {
-        "cpu": st.integers(0, 8),
-        "gpu": st.integers(0, 3),
-        "pods": st.integers(0, 4),
-        "labels": st.sampled_from([{}, {"zone": "a"}, {"zone": "b"}]),
-        "taints": st.sampled_from([(), (), (SOFT,), (HARD,)]),
-        "unschedulable": st.sampled_from([False, False, False, True]),
-        "deleting": st.sampled_from([False, False, False, True]),
-        "closed": st.sampled_from([None, None, None, "unreadable pod"]),
+        "cpu": st.integers(0, 10),
+        "gpu": st.integers(0, 4),
+        "pods": st.integers(1, 4),
+        "labels": st.sampled_from([{"zone": "a"}, {"zone": "a"}, {"zone": "b"}, {}]),
+        "taints": st.sampled_from([(), (), (), (SOFT,), (HARD,)]),
+        "unschedulable": st.sampled_from([False] * 7 + [True]),
+        "deleting": st.sampled_from([False] * 7 + [True]),
+        "closed": st.sampled_from([None] * 7 + ["unreadable pod"]),
     }
 )
 

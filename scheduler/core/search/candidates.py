@@ -1,6 +1,6 @@
 """Candidates: where the members of one class may go, and how many of them there is room for now."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -28,7 +28,7 @@ class Candidates(Struct, frozen=True, eq=False):
     rows: Rows
 
 
-def windows(rows: Rows, size: int = WINDOW_SIZE) -> Iterator[Rows]:
+def windows(rows: Rows, size: int) -> Iterator[Rows]:
     """Yield pieces of the cluster to search one after the other, and at last the whole: only that proves a no."""
     if len(rows) > size:
         for start in range(0, len(rows), size):
@@ -57,6 +57,14 @@ def fits(snapshot: Snapshot, candidates: Candidates) -> int:
     """Return how many of the members find room when nobody else of the gang is there."""
     members = np.minimum(capacity(snapshot, candidates), candidates.count)
     return min(candidates.count, int(members.sum()))
+
+
+def union(snapshot: Snapshot, classes: Iterable[Candidates]) -> Rows:
+    """Return the rows that at least one of the classes may use, each once."""
+    usable = np.zeros(snapshot.free.shape[1], np.bool_)
+    for candidates in classes:
+        usable[candidates.rows] = True
+    return np.flatnonzero(usable)
 
 
 def _admitted(snapshot: Snapshot, member_class: MemberClass, rows: Rows) -> Mask:

@@ -23,54 +23,55 @@ def choose(
     soft = snapshot.judged(unwelcome, candidates.member_class.rules)[rows].astype(np.int64)
     score = allocated(snapshot, rows, candidates.request)
     if scoring is Scoring.PACK:
-        # Among equals the larger room first, so that the gang takes few nodes.
-        order = _first(soft * (WHOLE + 1) + (WHOLE - score), wanted - members, wanted)
-        counts = _pack(members[order], wanted)
+        counts = _pack(members, soft * (WHOLE + 1) + (WHOLE - score), wanted)
     else:
-        order = _first(soft * (WHOLE + 1) + score, np.zeros_like(members), len(rows))
-        counts = _spread(members[order], soft[order], wanted)
+        counts = _spread(members, soft, score, wanted)
     taken = np.flatnonzero(counts)
-    return rows[order[taken]], counts[taken]
+    return rows[taken], counts[taken]
 
 
-def _first(key: Ranks, second_key: Ranks, limit: int) -> Rows:
-    """Return the places of the `limit` smallest keys, sorted; the second key, then the place breaks ties."""
-    size = len(key)
-    unique = (key * (int(second_key.max(initial=0)) + 1) + second_key) * size + np.arange(size)
-    nearest: Rows = np.argpartition(unique, limit)[:limit] if limit < size else np.arange(size)
-    order: Rows = nearest[np.argsort(unique[nearest])]
-    return order
-
-
-def _pack(members: Counts, wanted: int) -> Counts:
-    """Fill row after row."""
-    before: Counts = np.cumsum(members) - members
-    counts: Counts = np.clip(wanted - before, 0, members)
+def _pack(members: Counts, key: Ranks, wanted: int) -> Counts:
+    """Fill row after row, the smallest key first; among equals the larger room, so that the gang takes few nodes."""
+    order = _first(key * (wanted + 1) + (wanted - members), wanted)
+    before: Counts = np.cumsum(members[order]) - members[order]
+    counts = np.zeros_like(members)
+    counts[order] = np.clip(wanted - before, 0, members[order])
     return counts
 
 
-def _spread(members: Counts, soft: Ranks, wanted: int) -> Counts:
-    """Give every row the same, as far as it has room; rows with more soft taints only when the others are full."""
+def _spread(members: Counts, soft: Ranks, score: Ranks, wanted: int) -> Counts:
+    """Give every row the same as far as it has room; rows with more soft taints only when the others are full."""
+    if not soft.any():
+        return _level(members, score, wanted)
     counts = np.zeros_like(members)
     for taints in np.unique(soft).tolist():
         alike = np.flatnonzero(soft == taints)
-        counts[alike] = _level(members[alike], wanted)
+        counts[alike] = _level(members[alike], score[alike], wanted)
         wanted -= int(counts[alike].sum())
     return counts
 
 
-def _level(members: Counts, wanted: int) -> Counts:
-    """Find the height to which every row is filled; the rest goes one by one to the first rows that have more room."""
+def _level(members: Counts, key: Ranks, wanted: int) -> Counts:
+    """Fill every row to one height; the rest goes one by one to the smallest keys among rows that have more room."""
     if int(members.sum()) <= wanted:
         return members
-    low, high = 0, wanted
+    low, high = 0, 0 if wanted < len(members) else wanted
     while low < high:
         middle = (low + high + 1) // 2
         if int(np.minimum(members, middle).sum()) <= wanted:
             low = middle
         else:
             high = middle - 1
-    counts = np.minimum(members, low)
-    rest = wanted - int(counts.sum())
-    counts[np.flatnonzero(members > low)[:rest]] += 1
+    counts: Counts = np.minimum(members, low)
+    roomier = np.flatnonzero(members > low)
+    counts[roomier[_first(key[roomier], wanted - int(counts.sum()))]] += 1
     return counts
+
+
+def _first(key: Ranks, limit: int) -> Rows:
+    """Return the places of the `limit` smallest keys, sorted; the place breaks ties."""
+    size = len(key)
+    unique = key * size + np.arange(size)
+    nearest: Rows = np.argpartition(unique, limit)[:limit] if limit < size else np.arange(size)
+    order: Rows = nearest[np.argsort(unique[nearest])]
+    return order

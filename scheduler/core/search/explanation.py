@@ -18,7 +18,7 @@ from scheduler.core.filters.node_facts import first_failure, reason_of
 from scheduler.core.filters.resources import lacking
 from scheduler.core.reasons import Cause, ClassVerdict, Missing, NodeReason, Shortfall, Unplaced, insufficient
 from scheduler.core.search.attempt import Attempt
-from scheduler.core.search.candidates import Candidates, fits
+from scheduler.core.search.candidates import Candidates, fits, union
 from scheduler.core.snapshot import Snapshot
 
 _CHANGED_BY_RULES: Final = frozenset(
@@ -132,7 +132,7 @@ def _scarce(snapshot: Snapshot, classes: Sequence[Candidates], standings: Sequen
     """
     if len(classes) == 1:
         return standings[0].lacks
-    rows = np.unique(np.concatenate([candidates.rows for candidates in classes]))
+    rows = union(snapshot, classes)
     wanted: Counter[str] = Counter()
     for candidates in classes:
         wanted.update({name: amount * candidates.count for name, amount in candidates.member_class.requests})

@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Final
 
-import numpy as np
-
 from scheduler.core.events import Scoring
 from scheduler.core.filters.resources import total_free
 from scheduler.core.search.attempt import Attempt, fill
-from scheduler.core.search.candidates import Candidates, fits
+from scheduler.core.search.candidates import Candidates, fits, union
 from scheduler.core.search.exact import exact
 from scheduler.core.snapshot import Snapshot
 
@@ -25,14 +23,17 @@ def search(snapshot: Snapshot, classes: Sequence[Candidates], need: int, scoring
         attempt = fill(snapshot, classes, need, scoring)
         return Attempt(attempt.shares, attempt.placed, is_best=True)
     alone = [fits(snapshot, candidates) for candidates in classes]
+    orders = _orders(classes, alone, need)
+    best = fill(snapshot, next(orders), need, scoring)
+    if best.placed == need:
+        return Attempt(best.shares, best.placed, is_best=True)
     bound = min(need, sum(alone), _bound_by_sums(snapshot, classes))
-    best = Attempt((), 0)
-    for order in _orders(classes, alone, need):
+    for order in orders:
+        if best.placed == bound:
+            return Attempt(best.shares, best.placed, is_best=True)
         attempt = fill(snapshot, order, need, scoring)
         if attempt.placed > best.placed:
             best = attempt
-        if best.placed >= bound:
-            return Attempt(best.shares, best.placed, is_best=True)
     found = exact(snapshot, classes, need)
     return found if found.is_best or found.placed > best.placed else best
 
@@ -54,7 +55,7 @@ def _orders(classes: Sequence[Candidates], alone: Sequence[int], need: int) -> I
 
 def _bound_by_sums(snapshot: Snapshot, classes: Sequence[Candidates]) -> int:
     """Return how many members fit if each resource could be cut as one likes: an upper bound."""
-    rows = np.unique(np.concatenate([candidates.rows for candidates in classes]))
+    rows = union(snapshot, classes)
     amounts = [(dict(candidates.member_class.requests), candidates.count) for candidates in classes]
     bounds = []
     for resource in sorted({resource for request, _ in amounts for resource in request}):

@@ -1,6 +1,7 @@
 """Placement against brute force, and the rules one by one."""
 
 from collections import Counter
+from random import Random
 
 import pytest
 from hypothesis import event, given
@@ -17,12 +18,12 @@ def _where(plan: Plan) -> Counter[tuple[int, str]]:
     return Counter({(each.class_id, each.node): each.count for each in plan.assignments})
 
 
-@given(cases(), st.sampled_from(Scoring))
-def test_a_plan_is_found_exactly_when_brute_force_finds_one(case: Case, scoring: Scoring) -> None:
+@given(cases(), st.sampled_from(Scoring), st.integers(1, 5))
+def test_a_plan_is_found_exactly_when_brute_force_finds_one(case: Case, scoring: Scoring, window_size: int) -> None:
     cluster, demand = case.build()
     oracle = BruteForce(demand, cluster.ledgers, cluster.classes)
 
-    answer = place(demand, cluster.snapshot, scoring=scoring)
+    answer = place(demand, cluster.snapshot, scoring=scoring, window_size=window_size)
 
     event(type(answer).__name__)
     assert isinstance(answer, Plan) == (oracle.most() == demand.need)
@@ -77,9 +78,9 @@ def test_every_node_has_a_reason_against_each_missing_member(case: Case) -> None
 
 
 @given(cases(), st.randoms(use_true_random=False), st.sampled_from(Scoring))
-def test_the_order_in_which_nodes_came_changes_nothing(case: Case, random: object, scoring: Scoring) -> None:
+def test_the_order_in_which_nodes_came_changes_nothing(case: Case, random: Random, scoring: Scoring) -> None:
     order = list(range(len(case.nodes)))
-    random.shuffle(order)  # type: ignore[attr-defined] # hypothesis' Random
+    random.shuffle(order)
     cluster, demand = case.build()
     shuffled, same_demand = case.build(order)
 
