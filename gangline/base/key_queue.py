@@ -56,7 +56,6 @@ class KeyQueue(Generic[K]):
         """When `take` can next succeed, never before `now`; None if nothing waits that could become ready by time."""
         if self._ready:
             return now
-        self._drop_stale()
         return max(self._heap[0][0], now) if self._heap else None
 
     def _delay(self, key: K, ready_at: float) -> None:
@@ -68,7 +67,6 @@ class KeyQueue(Generic[K]):
             heapq.heapify(self._heap)
 
     def _find_ready(self, now: float) -> None:
-        self._drop_stale()
         while self._heap and self._heap[0][0] <= now:
             _, _, key = heapq.heappop(self._heap)
             del self._delayed[key]
@@ -76,6 +74,7 @@ class KeyQueue(Generic[K]):
             self._drop_stale()
 
     def _drop_stale(self) -> None:
+        """Keep the head current. Only taking it can uncover a stale one: a time that holds is before all that do not."""
         while self._heap and not self._is_current(self._heap[0]):
             heapq.heappop(self._heap)
 

@@ -1,9 +1,5 @@
 """A bound on how often something may be done."""
 
-from typing import Final
-
-_ROUNDING_S: Final = 1e-9
-
 
 class TokenBucket:
     """Let through `rate` takes a second on average and at most `burst` at once."""
@@ -18,7 +14,7 @@ class TokenBucket:
     def take(self, now: float) -> float:
         """Take a token and return 0.0, or take none and return the seconds after which to ask again."""
         wait_s = self._next_at - self._slack_s - now
-        if wait_s > _ROUNDING_S:
+        if wait_s > 0:
             return wait_s
         self._next_at = max(self._next_at, now) + self._interval_s
         return 0.0

@@ -24,7 +24,10 @@ class PodPhase(StrEnum):
     UNKNOWN = "Unknown"
 
 
-_FINISHED: Final = frozenset({PodPhase.SUCCEEDED, PodPhase.FAILED})
+# Bound once and compared by identity: a gang may have thousands of members, and enums hash and compare in Python.
+_RUNNING: Final = PodPhase.RUNNING
+_SUCCEEDED: Final = PodPhase.SUCCEEDED
+_FAILED: Final = PodPhase.FAILED
 _PHASES: Final = {phase.value: phase for phase in PodPhase} | {"": PodPhase.PENDING}
 
 
@@ -142,7 +145,8 @@ def owning_job(metadata: ObjectMeta) -> str:
 
 def is_finished(member: Countable) -> bool:
     """Tell whether the pod has succeeded or failed."""
-    return member.phase in _FINISHED
+    phase = member.phase
+    return phase is _SUCCEEDED or phase is _FAILED
 
 
 def is_foreign(member: Countable) -> bool:
@@ -178,19 +182,15 @@ def count(members: Iterable[Countable]) -> Counts:
     """Count the members of one run, as `current_run` returns them."""
     unfinished = bound = running = succeeded = failed = 0
     for member in members:
-        match member.phase:
-            case PodPhase.SUCCEEDED:
-                succeeded += 1
-                continue
-            case PodPhase.FAILED:
-                failed += 1
-                continue
-            case PodPhase.RUNNING:
-                running += 1
-            case _:
-                pass
-        unfinished += 1
-        bound += bool(member.node)
+        phase = member.phase
+        if phase is _SUCCEEDED:
+            succeeded += 1
+        elif phase is _FAILED:
+            failed += 1
+        else:
+            unfinished += 1
+            running += phase is _RUNNING
+            bound += member.node != ""
     return Counts(
         unfinished=unfinished,
         waiting=unfinished - bound,

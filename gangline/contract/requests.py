@@ -112,15 +112,24 @@ def _with_resize(pod: Pod, spec_total: Amounts) -> Amounts:
     statuses = {
         status.name: status
         for status in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ()))
-        if status.allocated_resources is not None or status.resources is not None
     }
     pod_allocated, pod_actual = _pod_level_status(pod)
-    if not statuses and pod_allocated is None:
+    containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
+    is_settled = all(_is_as_asked(container, statuses.get(container.name)) for container in containers)
+    if is_settled and pod_allocated is None:
         return spec_total
     total: Amounts = {} if _is_resize_infeasible(pod) else spec_total
     _raise_to(total, _total(pod, _from_status(statuses, _allocated_requests), pod_allocated))
     _raise_to(total, _total(pod, _from_status(statuses, _actual_requests), pod_actual))
     return total
+
+
+def _is_as_asked(container: Container, status: ContainerStatus | None) -> bool:
+    """Tell, without reading a quantity, that a container was given just what it asks: nearly all are, nearly always."""
+    if status is None:
+        return True
+    asked = _spec_requests(container)
+    return all(given is None or given == asked for given in (_allocated_requests(status), _actual_requests(status)))
 
 
 def _pod_level_status(pod: Pod) -> tuple[Mapping[str, Quantity] | None, Mapping[str, Quantity] | None]:
