@@ -165,7 +165,7 @@ class Controller:
             "phase": group.status.phase,
             "pods": len(members),
             "ours": is_ours(members.values()),
-            "pending_patch": status_patch(group.status, assessment.status, ignored=frozenset()),
+            "pending_patch": status_patch(group.status, assessment.status, ignored=self._writer.pruned),
             "look_again_at": assessment.look_again_at,
             "given_way_until": self._rivals.quiet_until(meta.uid, now),
         }

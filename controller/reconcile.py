@@ -19,7 +19,9 @@ from gangline.base.key_queue import KeyQueue
 from gangline.contract.meta import Key
 from gangline.contract.podgroup import PodGroup
 
-RETRIED: Final = frozenset({Outcome.CONFLICT, Outcome.REFUSED, Outcome.UNANSWERED, Outcome.BROKEN})
+DELAYED: Final = frozenset({Outcome.REFUSED, Outcome.UNANSWERED, Outcome.BROKEN})
+"""Failures whose delay holds whatever changes meanwhile; after a conflict the next version is tried at once."""
+RETRIED: Final = DELAYED | {Outcome.CONFLICT}
 BACKOFF: Final = Backoff(initial_s=0.1, limit_s=60.0)
 
 log = structlog.get_logger()
@@ -61,13 +63,14 @@ class Reconciler:
         self._queue: KeyQueue[Key] = KeyQueue()
         self._asked_at: dict[Key, float] = {}
         self._failures: dict[Key, int] = {}
+        self._retry_at: dict[Key, float] = {}
         self._wake = asyncio.Event()
 
     def ask(self, key: Key) -> None:
         """Ask for a PodGroup to be reconciled soon; what happens to it meanwhile is gathered."""
         now = self._clock.now()
         self._asked_at.setdefault(key, now)
-        self._queue.add(key, now + self._coalesce_s)
+        self._queue.add(key, max(now + self._coalesce_s, self._retry_at.get(key, now)))
         self._wake.set()
 
     def wake(self) -> None:
@@ -125,14 +128,17 @@ class Reconciler:
             self._metrics.status_lag.observe(ended - asked_at)
 
     def _again(self, key: Key, reconciled: _Reconciled) -> None:
-        again_s = reconciled.again_s
+        again_s, now = reconciled.again_s, self._clock.now()
+        self._retry_at.pop(key, None)
         if reconciled.outcome in RETRIED:
             self._failures[key] = self._failures.get(key, 0) + 1
             again_s = max(BACKOFF.delay(self._failures[key], random.random()), again_s or 0.0)  # noqa: S311 not a secret
         else:
             self._failures.pop(key, None)
+        if reconciled.outcome in DELAYED:
+            self._retry_at[key] = now + (again_s or 0.0)
         if again_s is not None:
-            self._queue.add(key, self._clock.now() + again_s)
+            self._queue.add(key, now + again_s)
 
     async def _step(self, key: Key) -> _Reconciled:
         group, members = self._index.group(key), self._index.members(key)

@@ -34,13 +34,14 @@ class StatusWriter:
     def __init__(self, client: Client, metrics: Metrics) -> None:
         self._client = client
         self._metrics = metrics
-        self._pruned: frozenset[str] = frozenset()
+        self.pruned: frozenset[str] = frozenset()
+        """Status fields that the CRD in the cluster does not have."""
         self.problem: str | None = None
         """Why the API server does not let us write; None once it does."""
 
     async def write(self, group: PodGroup, wanted: PodGroupStatus) -> Written:
         """Make the status of this PodGroup the wanted one. Never raises ApiError."""
-        patch = status_patch(group.status, wanted, ignored=self._pruned)
+        patch = status_patch(group.status, wanted, ignored=self.pruned)
         if not patch:
             return Written(outcome=Outcome.UNCHANGED)
         meta = group.metadata
@@ -71,9 +72,9 @@ class StatusWriter:
     def _learn(self, patch: StatusPatch, reply: dict[str, Any]) -> None:
         """Leave fields that the CRD in the cluster drops, upstream's own for instance, out from now on."""
         status = reply.get("status")
-        pruned = pruned_fields(patch, status if isinstance(status, dict) else {}) - self._pruned
+        pruned = pruned_fields(patch, status if isinstance(status, dict) else {}) - self.pruned
         if pruned:
-            self._pruned |= pruned
+            self.pruned |= pruned
             self._metrics.pruned_fields.inc(len(pruned))
             log.warning("status_fields_pruned", fields=sorted(pruned), cure="apply the CRD of this release")
 

@@ -119,6 +119,21 @@ async def test_a_failed_write_is_tried_again_later_and_others_go_first(bench: Be
     assert (bench.count(result), bench.count("Written")) == (1, 2)
 
 
+async def test_changes_do_not_shorten_the_delay_after_a_failure(bench: Bench) -> None:
+    bench.server.answers = [(500, {"Retry-After": "1"})]
+    first = bench.add_group("first")
+    bench.reconciler.ask(first)
+    async with bench.working():
+        await bench.until(lambda: len(bench.server.patches) == 1)
+        bench.reconciler.ask(bench.add_group("second"))
+        await bench.until(lambda: len(bench.server.patches) == 2)
+        bench.reconciler.ask(first)
+        bench.reconciler.ask(bench.add_group("third"))
+        await bench.until(lambda: len(bench.server.patches) == 4)
+    order = [patch["metadata"]["uid"] for patch in bench.server.patches]
+    assert order == ["ns-first", "ns-second", "ns-third", "ns-first"]
+
+
 async def test_b53_a_group_deleted_before_the_write_costs_one_attempt(bench: Bench) -> None:
     bench.server.answers = [(404, {})]
     key = bench.add_group("pg")
