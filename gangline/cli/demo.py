@@ -1,0 +1,49 @@
+"""`gangline demo`: watch gangs start together or not at all, on an embedded cluster."""
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from gangline.cli.extras import sandbox_extra
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PLAIN_WIDTH: Final = 200
+INTERRUPTED: Final = 130
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Stay up afterwards, to look around.")
+def demo(*, keep: bool) -> None:
+    """Walk through what a gang scheduler does, each step verified.
+
+    Starts a sandbox cluster, the scheduler and the controller, and ends them all again. Exits with 1 if a step goes
+    otherwise than expected.
+    """
+    from rich.console import Console  # noqa: PLC0415 - only this command draws
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PLAIN_WIDTH, no_color=True, soft_wrap=True)
+    with sandbox_extra():
+        code = _run(console, keep=keep)
+    raise SystemExit(code)
+
+
+def _run(console: "Console", *, keep: bool) -> int:
+    from gangline.cli.walk.run import walk  # noqa: PLC0415 - heavy, and needs an extra
+
+    async def main() -> bool:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await walk(console, keep=keep)
+
+    try:
+        return 0 if asyncio.run(main()) else 1
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        console.print("\ninterrupted; everything that was started has been ended")
+        return INTERRUPTED

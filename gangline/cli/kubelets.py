@@ -1,0 +1,76 @@
+"""`gangline kubelets`: simulated nodes for any API server, the sandbox's or a real one."""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+import click
+
+from gangline.service import lifecycle, logging
+from gangline.service.lifecycle import Loops, StartError
+
+GRACE_S: Final = 5.0
+
+
+@click.command()
+@click.option("--kubeconfig", metavar="PATH", help="Which API server; else the usual default.")
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
+@click.option("--nodes", default=3, show_default=True, metavar="N", help="How many equal nodes to bring up.")
+@click.option("--cpu", default="8", show_default=True, metavar="QUANTITY", help="CPU of each node.")
+@click.option("--memory", default="32Gi", show_default=True, metavar="QUANTITY", help="Memory of each node.")
+@click.option(
+    "--cluster",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Nodes from a cluster file instead: groups with labels, taints and allocatable.",
+)
+@click.option("--every-node", is_flag=True, help="Run the pods of all nodes, not only of simulated ones.")
+@click.option(
+    "--log-level", default="info", show_default=True, type=click.Choice(["debug", "info", "warning", "error"])
+)
+def kubelets(
+    *,
+    kubeconfig: str | None,
+    context: str | None,
+    nodes: int,
+    cpu: str,
+    memory: str,
+    cluster: Path | None,
+    every_node: bool,
+    log_level: str,
+) -> None:
+    """Bring up simulated nodes and run what is bound to them, until Ctrl-C.
+
+    \b
+    Pods say by annotation how they behave:
+      sandbox.gangline.dev/start-delay-seconds   how long the containers take to start   (0)
+      sandbox.gangline.dev/run-seconds           how long they run                       (for ever)
+      sandbox.gangline.dev/exit-code             what they exit with                     (0)
+
+    Nodes that exist already are left as they are. A node that is deleted is not brought up again.
+    """  # noqa: D301 - click's mark for preformatted text
+    from gangline.kube.client import connect  # noqa: PLC0415 - heavy
+    from gangline.kube.transport import ConfigurationError  # noqa: PLC0415
+    from gangline.kube.wire.errors import ApiError  # noqa: PLC0415
+    from gangline.sandbox.kubelets import register_nodes, run_kubelets  # noqa: PLC0415
+    from gangline.sandbox.nodes import ClusterFileError, check_quantities, read_cluster_file, uniform  # noqa: PLC0415
+
+    logging.configure("console", log_level)
+
+    async def main(stop: asyncio.Event) -> None:
+        try:
+            groups = read_cluster_file(cluster) if cluster else uniform(nodes, cpu=cpu, memory=memory)
+            for group in groups:
+                check_quantities(group)
+            async with connect(kubeconfig, context, user_agent="gangline-kubelets") as client, Loops(stop) as loops:
+                created = await register_nodes(client, groups)
+                total = sum(len(group.node_names) for group in groups)
+                click.echo(f"{total} nodes, {created} of them new; Ctrl-C ends their kubelets, the Node objects stay")
+                loops.start("kubelets", run_kubelets(client, every_node=every_node))
+                await stop.wait()
+        except (ClusterFileError, ConfigurationError, ValueError) as error:
+            raise StartError(str(error)) from error
+        except ApiError as error:
+            raise StartError(f"cannot register nodes: {error}") from error
+
+    raise SystemExit(lifecycle.run(main, grace_s=GRACE_S))
