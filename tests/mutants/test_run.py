@@ -10,8 +10,8 @@ TEST = "from gangline.double import double\n\ndef test_double():\n    assert dou
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for name, text in {"gangline/double.py": SOURCE, "tests/test_double.py": TEST}.items():
-        (tmp_path / name).parent.mkdir()
+    for name, text in {"gangline/__init__.py": "", "gangline/double.py": SOURCE, "tests/test_double.py": TEST}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
 
