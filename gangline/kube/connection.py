@@ -8,12 +8,12 @@ from typing import Final, Self
 
 import aiohttp
 import structlog
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.http_exceptions import LineTooLong
 from yarl import URL
 
 from gangline.base.clock import Clock
 from gangline.kube.transport import Access, AccessSource, ConfigurationError, Tls
-from gangline.kube.wire.errors import ApiError, Interrupted, Silent, Unauthorized, Unreachable, classify
+from gangline.kube.wire.errors import ApiError, Interrupted, Silent, Unauthorized, Undecodable, Unreachable, classify
 from gangline.kube.wire.requests import Request
 
 CONNECT_TIMEOUT_S: Final = 10.0
@@ -152,7 +152,9 @@ class Lines:
             raise broken(error) from error
         except TimeoutError:
             raise StopAsyncIteration from None
-        except (aiohttp.ClientError, OSError, HttpProcessingError, ValueError) as error:
+        except (LineTooLong, ValueError) as error:
+            raise Undecodable(f"a line of more than {LINE_LIMIT_BYTES} bytes", status=200) from error
+        except (aiohttp.ClientError, OSError) as error:
             raise broken(error) from error
         if not line:
             raise StopAsyncIteration
