@@ -24,17 +24,17 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 def document(body: Any, code: int = 200, *, content_type: str = "application/json") -> Answer:
-    """An answer from a plain value."""
+    """Return an answer from a plain value."""
     return Answer(body=_encode(body), code=code, content_type=content_type)
 
 
 def failure(problem: Failure) -> Answer:
-    """An answer that refuses."""
+    """Return an answer that refuses."""
     return Answer(body=_encode(problem.status), code=problem.code, retry_after_s=problem.retry_after_s)
 
 
 def list_metadata(page: Page) -> dict[str, Any]:
-    """Metadata of a list."""
+    """Return the metadata of a list."""
     metadata: dict[str, Any] = {"resourceVersion": str(page.revision)}
     if page.next_token:
         metadata["continue"] = page.next_token
@@ -44,6 +44,6 @@ def list_metadata(page: Page) -> dict[str, Any]:
 
 
 def list_body(kind: Kind, page: Page, items: Sequence[bytes]) -> bytes:
-    """A list from the bytes of its items."""
+    """Return a list from the bytes of its items."""
     head = _encode({"kind": kind.list_kind, "apiVersion": kind.api_version, "metadata": list_metadata(page)})
     return head[:-1] + b',"items":[' + b",".join(items) + b"]}"

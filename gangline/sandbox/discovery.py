@@ -25,19 +25,19 @@ VERSION = {
 
 
 def core_versions() -> dict[str, Any]:
-    """Answer of /api."""
+    """Return the answer of /api."""
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
 
 
 def group_list(registry: Registry) -> dict[str, Any]:
-    """Answer of /apis."""
+    """Return the answer of /apis."""
     names = [name for name in registry.group_versions() if name]
     groups = [_group(name, registry) for name in names]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def group(name: str, registry: Registry) -> dict[str, Any] | None:
-    """Answer of /apis/<group>."""
+    """Return the answer of /apis/<group>."""
     if not name or name not in registry.group_versions():
         return None
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, registry)}
@@ -51,7 +51,7 @@ def _group(name: str, registry: Registry) -> dict[str, Any]:
 
 
 def resource_list(group_name: str, version: str, registry: Registry) -> dict[str, Any] | None:
-    """Answer of /api/v1 and /apis/<group>/<version>."""
+    """Return the answer of /api/v1 and /apis/<group>/<version>."""
     kinds = [kind for kind in registry.kinds() if (kind.group, kind.version) == (group_name, version)]
     if not kinds:
         return None
@@ -92,7 +92,7 @@ def _subentry(kind: Kind, name: str) -> dict[str, Any]:
 
 
 def aggregated(registry: Registry, *, core: bool) -> dict[str, Any]:
-    """Answer of /api or /apis as one APIGroupDiscoveryList."""
+    """Return the answer of /api or /apis as one APIGroupDiscoveryList."""
     items = [
         {
             "metadata": {"name": name} if name else {},

@@ -19,42 +19,42 @@ class Cause(NamedTuple):
 
     @classmethod
     def required(cls, field: str, detail: str = "") -> "Cause":
-        """A field that must be there is not."""
+        """Say that a field must be there and is not."""
         return cls("FieldValueRequired", "Required value" + (f": {detail}" if detail else ""), field)
 
     @classmethod
     def invalid(cls, field: str, value: object, detail: str) -> "Cause":
-        """A value that breaks a rule."""
+        """Say that a value breaks a rule."""
         return cls("FieldValueInvalid", f"Invalid value: {quoted(value)}: {detail}", field)
 
     @classmethod
     def wrong_type(cls, field: str, value: object, detail: str) -> "Cause":
-        """A value of another type than the schema has."""
+        """Say that a value is of another type than the schema has."""
         return cls("FieldValueTypeInvalid", f"Invalid value: {quoted(value)}: {detail}", field)
 
     @classmethod
     def unsupported(cls, field: str, value: object, supported: Sequence[str]) -> "Cause":
-        """A value outside a closed set."""
+        """Say that a value is outside a closed set."""
         choices = ", ".join(quoted(choice) for choice in supported)
         return cls("FieldValueNotSupported", f"Unsupported value: {quoted(value)}: supported values: {choices}", field)
 
     @classmethod
     def forbidden(cls, field: str, detail: str) -> "Cause":
-        """A field that may not be set or changed."""
+        """Say that a field may not be set or changed."""
         return cls("FieldValueForbidden", f"Forbidden: {detail}", field)
 
     @classmethod
     def duplicate(cls, field: str, value: object) -> "Cause":
-        """A value that must be unique and is not."""
+        """Say that a value must be unique and is not."""
         return cls("FieldValueDuplicate", f"Duplicate value: {quoted(value)}", field)
 
     @classmethod
     def not_found(cls, field: str, value: object) -> "Cause":
-        """A reference to something that is not there."""
+        """Say that a reference leads nowhere."""
         return cls("FieldValueNotFound", f"Not found: {quoted(value)}", field)
 
 
-class Failure(Exception):
+class Failure(Exception):  # noqa: N818 - it is an answer, as good as any other
     """A request that is refused; `status` is the body of the answer."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Failure(Exception):
 
 
 def quoted(value: object) -> str:
-    """A value as Go's error texts show it."""
+    """Return a value as Go's error texts show it."""
     match value:
         case None:
             return "null"
@@ -122,9 +122,9 @@ def already_exists(kind: Kind, name: str) -> Failure:
     return Failure(409, "AlreadyExists", f'{kind.resource_name} "{name}" already exists', details=_details(kind, name))
 
 
-def conflict(kind: Kind, name: str, why: str, *, subresource: str = "") -> Failure:
-    """409: the object is not as the caller thinks."""
-    plural = f"{kind.plural}/{subresource}" if subresource else kind.plural
+def conflict(kind: Kind, name: str, why: str, *, noun: str = "") -> Failure:
+    """409: the object is not as the caller thinks; `noun` stands for the plural where the server says another."""
+    plural = noun or kind.plural
     resource = f"{plural}.{kind.group}" if kind.group else plural
     return Failure(
         409,
@@ -180,13 +180,10 @@ def expired(message: str) -> Failure:
     return Failure(410, "Expired", message)
 
 
-def method_not_allowed(method: str) -> Failure:
+def method_not_allowed() -> Failure:
     """405: the resource has no such verb."""
-    return (
-        Failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", details={})
-        if method
-        else bad_request("no method")
-    )
+    message = "the server does not allow this method on the requested resource"
+    return Failure(405, "MethodNotAllowed", message, details={})
 
 
 def unsupported_media_type(supported: Sequence[str]) -> Failure:
@@ -199,7 +196,7 @@ def unsupported_media_type(supported: Sequence[str]) -> Failure:
     )
 
 
-def too_many_requests(message: str, *, retry_after_s: int, causes: Sequence[Cause] = ()) -> Failure:
+def too_many_requests(message: str, *, retry_after_s: int | None = None, causes: Sequence[Cause] = ()) -> Failure:
     """429: not now."""
     details: dict[str, Any] = {}
     if causes:
@@ -207,6 +204,38 @@ def too_many_requests(message: str, *, retry_after_s: int, causes: Sequence[Caus
     return Failure(429, "TooManyRequests", message, details=details, retry_after_s=retry_after_s)
 
 
+def not_acceptable() -> Failure:
+    """406: none of the forms that the caller reads is served."""
+    message = "only the following media types are accepted: application/json"
+    return Failure(406, "NotAcceptable", message)
+
+
 def internal(message: str) -> Failure:
     """500: what a server says of an error without a status of its own."""
     return Failure(500, "", message)
+
+
+def request_too_large(limit_bytes: int) -> Failure:
+    """413: the body is over the limit."""
+    message = f"Request entity too large: limit is {limit_bytes}"
+    return Failure(413, "RequestEntityTooLarge", message, details={})
+
+
+_REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    409: "Conflict",
+    410: "Expired",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+
+
+def refusal(code: int, retry_after_s: int | None = None) -> Failure:
+    """Any code, for the bench of faults."""
+    return Failure(code, _REASONS.get(code, ""), f"injected fault {code}", retry_after_s=retry_after_s)

@@ -29,8 +29,8 @@ class Column(Struct, frozen=True):
 class Kind(Struct, frozen=True, kw_only=True):
     """One kind in one version.
 
-    `selectable` are the field selectors beyond metadata.name and metadata.namespace; `renames` lead from the
-    stored form to this version's (path in storage -> path here).
+    `selectable` are the field selectors beyond metadata.name and metadata.namespace; `stored_as` is the apiVersion
+    that the store keeps (when it is another) and `renames` lead from there to this version, top-level field by field.
     """
 
     group: str
@@ -49,6 +49,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     selectable: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
+    stored_as: str = ""
     custom: bool = False
     singular_name: str = ""
     list_name: str = ""
@@ -59,6 +60,11 @@ class Kind(Struct, frozen=True, kw_only=True):
     def api_version(self) -> str:
         """Group and version as objects carry them."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def storage_version(self) -> str:
+        """The apiVersion of stored objects."""
+        return self.stored_as or self.api_version
 
     @property
     def resource(self) -> GroupResource:
@@ -191,6 +197,7 @@ NEW_EVENTS = Kind(
     short_names=("ev",),
     creates_on_update=True,
     selectable=_EVENT_FIELDS_NEW,
+    stored_as="v1",
     renames=_EVENT_RENAMES,
 )
 SERVICE_ACCOUNTS = Kind(

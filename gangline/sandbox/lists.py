@@ -16,7 +16,7 @@ from gangline.sandbox.kinds import Kind
 from gangline.sandbox.selectors import Predicate, all_of, fields_predicate, labels_predicate
 from gangline.sandbox.store import Compacted, Store, Version
 
-_OPTIONS = Kind(group="meta.k8s.io", version="v1", plural="listoptions", kind="ListOptions")
+LIST_OPTIONS = Kind(group="meta.k8s.io", version="v1", plural="listoptions", kind="ListOptions")
 
 
 class Token(Struct, frozen=True):
@@ -37,19 +37,19 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 def selection(query: Mapping[str, str], kind: Kind) -> Predicate | None:
-    """The label and field selectors of a query as one predicate."""
+    """Return the label and field selectors of a query as one predicate."""
     return all_of(
         [labels_predicate(query.get("labelSelector", "")), fields_predicate(query.get("fieldSelector", ""), kind)]
     )
 
 
 def parsed_revision(text: str, parameter: str = "resourceVersion") -> int:
-    """A resourceVersion of a query; empty is 0."""
+    """Read a resourceVersion of a query; empty is 0."""
     if not text:
         return 0
     if not re.fullmatch(r"\d{1,19}", text):
         raise failures.invalid(
-            _OPTIONS,
+            LIST_OPTIONS,
             "",
             [Cause.invalid(parameter, text, f'strconv.ParseUint: parsing "{text}": invalid syntax')],
         )
@@ -59,7 +59,7 @@ def parsed_revision(text: str, parameter: str = "resourceVersion") -> int:
 def page(store: Store, kind: Kind, namespace: str, query: Mapping[str, str]) -> Page:
     """Answer a list query; raises 400, 410, 422 and 504 Failures."""
     matches = selection(query, kind)
-    limit = _limit(query)
+    limit = parsed_count(query, "limit")
     token = _token(query)
     revision = token.rv if token else _exact_revision(store, query, limit)
     try:
@@ -84,9 +84,10 @@ def page(store: Store, kind: Kind, namespace: str, query: Mapping[str, str]) -> 
     )
 
 
-def _limit(query: Mapping[str, str]) -> int:
-    text = query.get("limit") or "0"
-    if not re.fullmatch(r"-?\d+", text):
+def parsed_count(query: Mapping[str, str], parameter: str) -> int:
+    """Return a number of a query; absent and negative ones are 0. Raises 400."""
+    text = query.get(parameter) or "0"
+    if not re.fullmatch(r"-?\d{1,18}", text):
         raise failures.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     return max(0, int(text))
 
@@ -108,7 +109,7 @@ def _encoded(token: Token) -> str:
 
 
 def _exact_revision(store: Store, query: Mapping[str, str], limit: int) -> int | None:
-    """The revision that the list must show; None for the newest."""
+    """Return the revision that the list must show; None for the newest."""
     text, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
     revision = parsed_revision(text)
     causes = []
@@ -128,7 +129,7 @@ def _exact_revision(store: Store, query: Mapping[str, str], limit: int) -> int |
             )
         )
     if causes:
-        raise failures.invalid(_OPTIONS, "", causes)
+        raise failures.invalid(LIST_OPTIONS, "", causes)
     if revision > store.revision:
         raise _too_large(revision, store.revision)
     return revision if revision and (match == "Exact" or (limit and not match)) else None

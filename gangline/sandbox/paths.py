@@ -8,7 +8,7 @@ from gangline.sandbox.verbs import Target
 
 
 def target_of(path: str, registry: Registry) -> Target:
-    """The target of `/api/v1/...` or `/apis/<group>/<version>/...`; raises 404."""
+    """Return the target of `/api/v1/...` or `/apis/<group>/<version>/...`; raises 404."""
     match [unquote(part) for part in path.strip("/").split("/")]:
         case ["api", version, *rest]:
             group = ""

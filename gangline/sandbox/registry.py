@@ -12,7 +12,7 @@ class Registry:
         self._kinds = {(kind.group, kind.version, kind.plural): kind for kind in kinds}
 
     def find(self, group: str, version: str, plural: str) -> Kind | None:
-        """The kind served at a path."""
+        """Return the kind served at a path."""
         return self._kinds.get((group, version, plural))
 
     def add(self, kind: Kind) -> None:
@@ -24,11 +24,11 @@ class Registry:
         self._kinds = {key: kind for key, kind in self._kinds.items() if (kind.group, kind.plural) != (group, plural)}
 
     def kinds(self) -> list[Kind]:
-        """All kinds, built-in ones first."""
+        """Return all kinds, built-in ones first."""
         return list(self._kinds.values())
 
     def group_versions(self) -> dict[str, list[str]]:
-        """Versions by group; the core group is empty."""
+        """Return the versions by group; the core group is empty."""
         groups: dict[str, list[str]] = {"": ["v1"]}
         for kind in self._kinds.values():
             versions = groups.setdefault(kind.group, [])

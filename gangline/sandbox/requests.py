@@ -1,19 +1,30 @@
 """From a request to an answer: decodes bodies and options, calls the verb, shows the result. No I/O."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 import yaml
 from msgspec import Struct
 
-from gangline.sandbox import answers, discovery, failures, forms, lists, patch
+from gangline.sandbox import answers, apply, documents, failures, lists, patch
 from gangline.sandbox.answers import Answer
+from gangline.sandbox.bodies import FieldValidation
+from gangline.sandbox.deletion import DeleteOptions, delete
 from gangline.sandbox.paths import target_of
-from gangline.sandbox.strategies import bindings
-from gangline.sandbox.verbs import DeleteOptions, Target, Verbs
+from gangline.sandbox.shapes import resolved, shape_of
+from gangline.sandbox.store import Object
+from gangline.sandbox.strategies import bindings, evictions, scale
+from gangline.sandbox.verbs import Target, Verbs, WriteOptions, Written
+from gangline.sandbox.views import View, view_of
 
-_STATUS_OK = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+_JSON_PATCH = "application/json-patch+json"
+_MERGE_PATCH = "application/merge-patch+json"
+_STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+_APPLY_PATCH = "application/apply-patch+yaml"
+_READ = ("", "json", "yaml", "json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml")
+_SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+_LIMIT_BYTES = 3 * 1024 * 1024
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -33,154 +44,220 @@ class Call(Struct, frozen=True, kw_only=True):
         return self.method == "GET" and self.query.get("watch", "").lower() in ("true", "1")
 
     @property
-    def dry_run(self) -> bool:
-        """Whether nothing is to be kept."""
-        return self.query.get("dryRun") == "All"
+    def media_type(self) -> str:
+        """Media type of the body."""
+        return self.content_type.partition(";")[0].strip()
+
+    @property
+    def manager(self) -> str:
+        """Who writes, for managedFields."""
+        return self.query.get("fieldManager") or self.user_agent.partition("/")[0] or "unknown"
+
+    def flag(self, name: str) -> bool:
+        """Whether a query parameter is true."""
+        return self.query.get(name, "").lower() in ("true", "1")
 
 
 def answer(call: Call, verbs: Verbs) -> Answer:
     """Answer everything but watches; raises Failure."""
-    found = _document(call, verbs)
+    found = documents.answer(call.path, call.accept, verbs.state.registry)
     if found is not None:
         return found
     target = target_of(call.path, verbs.state.registry)
+    view = view_of(call.accept, target.kind, verbs.state.now, call.query.get("includeObject", ""))
     match call.method, bool(target.name):
         case "GET", True:
-            return _shown(target, verbs.get(target))
+            return _get(target, verbs, view)
         case "GET", False:
-            return _list(call, target, verbs)
+            page = lists.page(verbs.state.store, target.kind, target.namespace, call.query)
+            return Answer(body=view.many(page))
         case "POST", _:
-            return _post(call, target, verbs)
+            return _post(call, target, verbs, view)
         case "PUT", True:
-            version = verbs.update(target, _decoded(call), dry_run=call.dry_run)
-            return _shown(target, version)
+            return _put(call, target, verbs, view)
         case "PATCH", True:
-            return _patch(call, target, verbs)
-        case "DELETE", True:
-            return _delete(call, target, verbs)
+            return _patch(call, target, verbs, view)
+        case "DELETE", True if not target.subresource:
+            return _delete(call, target, verbs, view)
         case "DELETE", False:
-            return _delete_collection(call, target, verbs)
-    raise failures.method_not_allowed(call.method)
+            return _delete_collection(call, target, verbs, view)
+    raise failures.method_not_allowed()
 
 
-def _document(call: Call, verbs: Verbs) -> Answer | None:
-    registry = verbs.state.registry
-    body: dict[str, Any] | None
-    is_aggregated = "as=APIGroupDiscoveryList" in call.accept and "v=v2;" in call.accept.replace("v=v2,", "v=v2;") + ";"
-    match call.path.strip("/").split("/"):
-        case ["healthz" | "livez" | "readyz", *_]:
-            return Answer(body=b"ok", content_type="text/plain")
-        case ["version"]:
-            return answers.document(discovery.VERSION)
-        case ["api" | "apis" as root] if is_aggregated:
-            return answers.document(
-                discovery.aggregated(registry, core=root == "api"),
-                content_type="application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-            )
-        case ["api"]:
-            body = discovery.core_versions()
-        case ["apis"]:
-            body = discovery.group_list(registry)
-        case ["apis", group]:
-            body = discovery.group(group, registry)
-        case ["api", version]:
-            body = discovery.resource_list("", version, registry)
-        case ["apis", group, version]:
-            body = discovery.resource_list(group, version, registry)
-        case _:
-            return None
-    if body is None:
-        raise failures.no_such_path()
-    return answers.document(body)
+def _get(target: Target, verbs: Verbs, view: View) -> Answer:
+    if target.subresource in ("binding", "eviction"):
+        raise failures.method_not_allowed()
+    version = verbs.get(target)
+    if target.subresource == "scale":
+        return answers.document(scale.scale_of(target.kind, version.object))
+    return Answer(body=view.one(version))
 
 
-def _shown(target: Target, version: Any, code: int = 200) -> Answer:
-    return Answer(body=version.json(target.kind.api_version, forms.reader(target.kind)), code=code)
-
-
-def _list(call: Call, target: Target, verbs: Verbs) -> Answer:
-    kind = target.kind
-    page = lists.page(verbs.state.store, kind, target.namespace, call.query)
-    convert = forms.reader(kind)
-    items = [version.json(kind.api_version, convert) for version in page.versions]
-    return Answer(body=answers.list_body(kind, page, items))
-
-
-def _post(call: Call, target: Target, verbs: Verbs) -> Answer:
+def _post(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
     body = _decoded(call)
-    match target.subresource:
-        case "":
-            return _shown(target, verbs.create(target, body, dry_run=call.dry_run), 201)
-        case "binding":
-            return answers.document(bindings.bind(verbs.state, target.key, target.name, body), 201)
-    raise failures.method_not_allowed(call.method)
+    match target.subresource, bool(target.name):
+        case "", False:
+            _check_namespaced(target)
+            written = verbs.create(target, body, _write_options(call))
+            return _answered(written, view, code=201)
+        case "binding", True:
+            return answers.document(bindings.bind(verbs.state, target.key, target.name, _object(body)), 201)
+        case "eviction", True:
+            return _evict(call, target, verbs, _object(body))
+    raise failures.method_not_allowed()
 
 
-def _patch(call: Call, target: Target, verbs: Verbs) -> Answer:
-    media_type = call.content_type.split(";")[0].strip()
+def _check_namespaced(target: Target) -> None:
+    if target.kind.namespaced and not target.namespace:
+        raise failures.bad_request("an empty namespace may not be set during creation")
+
+
+def _evict(call: Call, target: Target, verbs: Verbs, eviction: Object) -> Answer:
+    evictions.check_name(target.name, eviction)
+    options = _delete_options(eviction.get("deleteOptions") or {}, call)
+    evictions.ask_budgets(verbs.state, verbs.get(target).object, dry_run=options.dry_run)
+    delete(verbs, target, options)
+    return answers.document({**_SUCCESS, "code": 201}, 201)
+
+
+def _put(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
+    body, options = _decoded(call), _write_options(call)
+    if target.subresource == "scale":
+        written = verbs.patch(_main(target), lambda old: scale.scaled(target.kind, old, _object(body)), options)
+        return answers.document(scale.scale_of(target.kind, written.version.object))
+    written = verbs.update(target, body, options)
+    return _answered(written, view, code=201 if written.is_new else 200)
+
+
+def _patch(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
     changes = _decoded(call)
+    if call.media_type == _APPLY_PATCH:
+        return _apply(call, target, verbs, view, _object(changes))
+    change = _change(call.media_type, changes, target)
+    options = _write_options(call)
+    if target.subresource == "scale":
+        kind = target.kind
+        written = verbs.patch(
+            _main(target), lambda old: scale.scaled(kind, old, change(scale.scale_of(kind, old))), options
+        )
+        return answers.document(scale.scale_of(kind, written.version.object))
+    return _answered(verbs.patch(target, change, options), view)
+
+
+def _change(media_type: str, changes: Any, target: Target) -> Callable[[Object], Any]:
     match media_type:
         case "application/json-patch+json":
-            version = verbs.patch(target, lambda old: patch.json_patch(old, changes), dry_run=call.dry_run)
-        case "application/merge-patch+json" | "application/strategic-merge-patch+json":
-            version = verbs.patch(target, lambda old: patch.merge_patch(old, changes), dry_run=call.dry_run)
-        case _:
-            raise failures.unsupported_media_type(
-                (
-                    "application/json-patch+json",
-                    "application/merge-patch+json",
-                    "application/strategic-merge-patch+json",
-                    "application/apply-patch+yaml",
-                )
-            )
-    return _shown(target, version)
+            return lambda old: patch.json_patch(old, changes)
+        case "application/merge-patch+json":
+            return lambda old: patch.merge_patch(old, _object(changes))
+        case "application/strategic-merge-patch+json" if not target.kind.custom:
+            schema = resolved(shape_of(target.kind))
+            return lambda old: patch.strategic_merge_patch(old, _object(changes), schema)
+    served = (_JSON_PATCH, _MERGE_PATCH, *(() if target.kind.custom else (_STRATEGIC_PATCH,)), _APPLY_PATCH)
+    raise failures.unsupported_media_type(served)
 
 
-def _delete(call: Call, target: Target, verbs: Verbs) -> Answer:
-    version, is_gone = verbs.delete(target, _delete_options(call))
+def _apply(call: Call, target: Target, verbs: Verbs, view: View, config: Object) -> Answer:
+    manager = call.query.get("fieldManager")
+    if not manager:
+        raise failures.bad_request(
+            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
+        )
+    if (config.get("metadata") or {}).get("managedFields"):
+        raise failures.bad_request("metadata.managedFields must be nil")
+    schema, now, force = resolved(shape_of(target.kind)), verbs.state.timestamp(), call.flag("force")
+    config.setdefault("metadata", {}).setdefault("name", target.name)
+    if verbs.state.store.get(target.kind.resource, target.key) is None and not target.subresource:
+        collection = Target(kind=target.kind, namespace=target.namespace, name="")
+        new = apply.applied(None, config, schema, manager=manager, force=force, now=now)
+        return _answered(verbs.create(collection, new, _write_options(call)), view, code=201)
+    written = verbs.patch(
+        target,
+        lambda old: apply.applied(old, config, schema, manager=manager, force=force, now=now),
+        _write_options(call),
+    )
+    return _answered(written, view)
+
+
+def _delete(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
+    options = _delete_options(_object(_decoded(call)) if call.body else {}, call)
+    version, is_gone = delete(verbs, target, options)
     if not is_gone or target.kind.returns_deleted:
-        return _shown(target, version)
+        return Answer(body=view.one(version))
     details = {"name": target.name, "kind": target.kind.plural, "uid": version.object["metadata"]["uid"]}
     if target.kind.group:
         details["group"] = target.kind.group
-    return answers.document({**_STATUS_OK, "details": details})
+    return answers.document({**_SUCCESS, "details": details})
 
 
-def _delete_collection(call: Call, target: Target, verbs: Verbs) -> Answer:
-    kind = target.kind
-    options = _delete_options(call)
-    page = lists.page(verbs.state.store, kind, target.namespace, call.query)
-    convert = forms.reader(kind)
-    items = []
+def _delete_collection(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
+    if "deletecollection" not in target.kind.verbs:
+        raise failures.method_not_allowed()
+    options = _delete_options(_object(_decoded(call)) if call.body else {}, call)
+    page = lists.page(verbs.state.store, target.kind, target.namespace, call.query)
+    deleted = []
     for version in page.versions:
         metadata = version.object["metadata"]
-        one = Target(kind=kind, namespace=metadata.get("namespace", ""), name=metadata["name"])
-        deleted, _ = verbs.delete(one, options)
-        items.append(deleted.json(kind.api_version, convert))
-    return Answer(body=answers.list_body(kind, page, items))
+        one = Target(kind=target.kind, namespace=metadata.get("namespace", ""), name=metadata["name"])
+        deleted.append(delete(verbs, one, options)[0])
+    return Answer(body=view.many(msgspec.structs.replace(page, versions=deleted)))
 
 
-def _delete_options(call: Call) -> DeleteOptions:
-    body = _decoded(call) if call.body else {}
+def _answered(written: Written, view: View, code: int = 200) -> Answer:
+    return Answer(body=view.one(written.version), code=code, warnings=written.warnings)
+
+
+def _main(target: Target) -> Target:
+    return Target(kind=target.kind, namespace=target.namespace, name=target.name)
+
+
+def _write_options(call: Call) -> WriteOptions:
+    text = call.query.get("fieldValidation") or FieldValidation.WARN
+    try:
+        policy = FieldValidation(text)
+    except ValueError as problem:
+        raise failures.bad_request(f"fieldValidation: Unsupported value: {failures.quoted(text)}") from problem
+    manager = "" if call.media_type == _APPLY_PATCH else call.manager
+    return WriteOptions(dry_run=call.query.get("dryRun") == "All", field_validation=policy, manager=manager)
+
+
+def _delete_options(body: Object, call: Call) -> DeleteOptions:
     preconditions = body.get("preconditions") or {}
     grace = body.get("gracePeriodSeconds", call.query.get("gracePeriodSeconds"))
     propagation = body.get("propagationPolicy", call.query.get("propagationPolicy"))
+    if body.get("orphanDependents") is not None:
+        propagation = "Orphan" if body["orphanDependents"] else "Background"
+    if propagation not in (None, "Foreground", "Background", "Orphan"):
+        raise failures.bad_request(f"invalid propagationPolicy {failures.quoted(propagation)}")
+    try:
+        grace_period_s = int(grace) if grace is not None else None
+    except (TypeError, ValueError) as problem:
+        raise failures.bad_request(f"invalid gracePeriodSeconds {failures.quoted(grace)}") from problem
     return DeleteOptions(
-        grace_period_s=int(grace) if grace is not None else None,
+        grace_period_s=grace_period_s,
         propagation=propagation,
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
-        dry_run=call.dry_run or body.get("dryRun") == ["All"],
+        dry_run=call.query.get("dryRun") == "All" or body.get("dryRun") == ["All"],
     )
 
 
+def _object(body: Any) -> Object:
+    if not isinstance(body, dict):
+        raise failures.bad_request("the body of the request is not an object")
+    return body
+
+
 def _decoded(call: Call) -> Any:
-    media_type = call.content_type.split(";")[0].strip()
+    if len(call.body) > _LIMIT_BYTES:
+        raise failures.request_too_large(_LIMIT_BYTES)
+    if call.media_type.partition("/")[2] not in _READ:
+        raise failures.unsupported_media_type(("application/json", "application/yaml"))
     try:
-        if media_type.endswith("yaml"):
+        if call.media_type.endswith("yaml"):
             return yaml.safe_load(call.body)
         return msgspec.json.decode(call.body)
-    except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError) as problem:
+    except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
         raise failures.bad_request(
             f"the object provided is unrecognized (must be of type JSON): {problem}"
         ) from problem

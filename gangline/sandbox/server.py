@@ -1,11 +1,11 @@
-"""The API server's socket: HTTP in front of `requests.answer`, and watches as chunked streams.
+"""The API server's socket: HTTP in front of `requests.answer`, faults in between, watches as streams.
 
-It listens on 127.0.0.1 only. New nodes get no automatic not-ready taint.
+It listens on 127.0.0.1 only. New nodes get the not-ready taint only with `taint_new_nodes`.
 """
 
 import asyncio
 import random
-from contextlib import suppress
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -14,39 +14,58 @@ from typing import Self
 import yaml
 from aiohttp import web
 
-from gangline.sandbox import answers, forms, requests, watches
+from gangline.sandbox import answers, requests
+from gangline.sandbox.admin import Admin
 from gangline.sandbox.answers import Answer
-from gangline.sandbox.failures import Failure
-from gangline.sandbox.kinds import NAMESPACES, SERVICE_ACCOUNTS, GroupResource
+from gangline.sandbox.failures import Failure, refusal
+from gangline.sandbox.faults import Cut, Fault, Faults, LostReply, Occasion, Refuse
+from gangline.sandbox.first_objects import FIRST_OBJECTS
 from gangline.sandbox.paths import target_of
 from gangline.sandbox.registry import Registry
 from gangline.sandbox.requests import Call
 from gangline.sandbox.store import Store
 from gangline.sandbox.strategies.choice import strategy_of
 from gangline.sandbox.strategies.strategy import ClusterState
-from gangline.sandbox.verbs import Target, Verbs
+from gangline.sandbox.streams import Streams
+from gangline.sandbox.verbs import Target, Verbs, copied
+from gangline.sandbox.views import view_of
+from gangline.sandbox.watches import Watch
 
-_BODY_LIMIT_BYTES = 3 * 1024 * 1024
-_FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_COLLECTION_VERBS = {"GET": "list", "DELETE": "deletecollection", "POST": "create"}
+_OBJECT_VERBS = {"GET": "get", "DELETE": "delete", "PUT": "update", "PATCH": "patch", "POST": "create"}
 
 
 class ApiServer:
-    """One API server; an async context manager. `port=0` takes a free port."""
+    """One API server; an async context manager. `port=0` takes a free port.
 
-    def __init__(self, *, port: int = 0, bookmark_s: float = 60.0, history_limit: int = 200_000) -> None:
+    `bookmark_s` is the time between bookmarks in seconds, `history_limit` the length of the log in versions.
+    """
+
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        bookmark_s: float = 60.0,
+        history_limit: int = 200_000,
+        taint_new_nodes: bool = False,
+    ) -> None:
         self._port = port
-        self._bookmark_s = bookmark_s
-        self.store = Store(history_limit=history_limit)
-        self._verbs = Verbs(ClusterState(self.store, Registry(), lambda: datetime.now(UTC)), strategy_of)
-        self._is_closing = False
-        self._wakes: set[asyncio.Event] = set()
-        self._runner: web.ServerRunner | None = None
         self.url = ""
+        self._state = ClusterState(
+            store=Store(history_limit=history_limit),
+            registry=Registry(),
+            now=lambda: datetime.now(UTC),
+            taint_new_nodes=taint_new_nodes,
+        )
+        self._verbs = Verbs(self._state, strategy_of)
+        self._faults = Faults()
+        self._streams = Streams(self._state.store, bookmark_s=bookmark_s)
+        self._admin = Admin(self._state, self._faults, self._streams)
+        self._runner = web.ServerRunner(web.Server(self._handle, handler_cancellation=True), shutdown_timeout=0.5)
 
     async def __aenter__(self) -> Self:
-        self._populate()
-        server = web.Server(self._handle, handler_cancellation=True)
-        self._runner = web.ServerRunner(server, shutdown_timeout=0.5)
+        for kind, namespace, item in FIRST_OBJECTS:
+            self._verbs.create(Target(kind=kind, namespace=namespace, name=""), copied(item))
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
         host, port = self._runner.addresses[0][:2]
@@ -56,11 +75,8 @@ class ApiServer:
     async def __aexit__(
         self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
-        self._is_closing = True
-        for wake in self._wakes:
-            wake.set()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        self._streams.close()
+        await self._runner.cleanup()
 
     def kubeconfig(self, path: Path) -> Path:
         """Write a kubeconfig for this server and return its path."""
@@ -75,13 +91,6 @@ class ApiServer:
         path.write_text(yaml.safe_dump(config, sort_keys=False))
         return path
 
-    def _populate(self) -> None:
-        for name in _FIRST_NAMESPACES:
-            self._verbs.create(Target(kind=NAMESPACES, namespace="", name=""), {"metadata": {"name": name}})
-        self._verbs.create(
-            Target(kind=SERVICE_ACCOUNTS, namespace="default", name=""), {"metadata": {"name": "default"}}
-        )
-
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         call = Call(
             method=request.method,
@@ -92,67 +101,78 @@ class ApiServer:
             accept=request.headers.get("Accept", ""),
             user_agent=request.headers.get("User-Agent", ""),
         )
-        try:
-            if call.is_watch:
-                return await self._watch(request, call)
-            return _response(requests.answer(call, self._verbs))
-        except Failure as failure:
-            return _response(answers.failure(failure))
+        if call.path.startswith("/sandbox/"):
+            return _response(_answered(lambda: self._admin.answer(call)))
+        occasion = self._occasion(call)
+        delay_s, fault = self._faults.strike(occasion)
+        if delay_s:
+            await asyncio.sleep(delay_s)
+        return await self._act(request, call, occasion, fault)
 
-    async def _watch(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
-        target = target_of(call.path, self._verbs.state.registry)
-        kind, convert = target.kind, forms.reader(target.kind)
-        watch = watches.Watch(
-            self.store,
-            kind,
-            target.namespace,
-            call.query,
-            lambda version: version.json(kind.api_version, convert),
-        )
-        response = web.StreamResponse(
-            headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
-        )
-        response.enable_chunked_encoding()
-        await response.prepare(request)
-        await self._stream(watch, kind.resource, call, response)
-        with suppress(ConnectionError):
-            await response.write_eof()
-        return response
+    async def _act(
+        self, request: web.BaseRequest, call: Call, occasion: Occasion, fault: Fault | None
+    ) -> web.StreamResponse:
+        if isinstance(fault, Cut):
+            return _cut(request)
+        if isinstance(fault, Refuse):
+            answer = answers.failure(refusal(fault.code, fault.retry_after_s))
+        elif call.is_watch:
+            try:
+                return await self._watch(request, call, fault)
+            except Failure as failure:
+                answer = answers.failure(failure)
+        else:
+            answer = _answered(lambda: requests.answer(call, self._verbs))
+        self._faults.requests[occasion.verb, occasion.resource, answer.code] += 1
+        return _cut(request) if isinstance(fault, LostReply) else _response(answer)
 
-    async def _stream(
-        self, watch: watches.Watch, resource: GroupResource, call: Call, response: web.StreamResponse
-    ) -> None:
-        wake = asyncio.Event()
-        self._wakes.add(wake)
-        subscription = self.store.subscribe(resource, wake.set)
-        loop = asyncio.get_running_loop()
-        ends_at = loop.time() + (float(call.query.get("timeoutSeconds") or 0) or random.uniform(1800, 3600))
-        next_bookmark_at = loop.time() + self._bookmark_s
+    async def _watch(self, request: web.BaseRequest, call: Call, fault: Fault | None) -> web.StreamResponse:
+        target = target_of(call.path, self._state.registry)
+        view = view_of(call.accept, target.kind, self._state.now, call.query.get("includeObject", ""))
+        watch = Watch(self._state.store, target, call.query, view.event)
+        self._faults.requests["watch", target.kind.plural, 200] += 1
+        timeout_s = watch.timeout_s or random.uniform(1800, 3600)  # noqa: S311 - spreads reconnects
+        return await self._streams.serve(request, watch, timeout_s=timeout_s, fault=fault)
+
+    def _occasion(self, call: Call) -> Occasion:
         try:
-            lines = watch.opening()
-            while True:
-                if lines:
-                    await response.write(lines)
-                if lines.startswith(b'{"type":"ERROR"') or subscription.overrun or self._is_closing:
-                    return
-                now = loop.time()
-                if now >= ends_at:
-                    return
-                with suppress(TimeoutError):
-                    async with asyncio.timeout_at(min(ends_at, next_bookmark_at)):
-                        await wake.wait()
-                wake.clear()
-                lines = watch.lines(subscription.take())
-                if watch.bookmarks and loop.time() >= next_bookmark_at:
-                    lines += watch.bookmark()
-                    next_bookmark_at = loop.time() + self._bookmark_s
-        finally:
-            self._wakes.discard(wake)
-            self.store.unsubscribe(resource, subscription)
+            target = target_of(call.path, self._state.registry)
+        except Failure:
+            return Occasion(method=call.method, verb="", resource="", subresource="", namespace="", name="")
+        verbs = _OBJECT_VERBS if target.name else _COLLECTION_VERBS
+        return Occasion(
+            method=call.method,
+            verb="watch" if call.is_watch else verbs.get(call.method, ""),
+            resource=target.kind.plural,
+            subresource=target.subresource,
+            namespace=target.namespace,
+            name=target.name,
+        )
+
+
+def _cut(request: web.BaseRequest) -> web.Response:
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response()
 
 
 def _response(answer: Answer) -> web.Response:
-    headers = {"Content-Type": answer.content_type, "Cache-Control": "no-cache, private"}
+    headers = [("Content-Type", answer.content_type), ("Cache-Control", "no-cache, private")]
     if answer.retry_after_s is not None:
-        headers["Retry-After"] = str(answer.retry_after_s)
-    return web.Response(body=answer.body, status=answer.code, headers=headers)
+        headers.append(("Retry-After", str(answer.retry_after_s)))
+    headers.extend(("Warning", f'299 - "{escaped}"') for escaped in map(_escaped, answer.warnings))
+    response = web.Response(body=answer.body, status=answer.code)
+    response.headers.clear()
+    response.headers.extend(headers)
+    return response
+
+
+def _escaped(warning: str) -> str:
+    return warning.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _answered(act: Callable[[], Answer]) -> Answer:
+    try:
+        return act()
+    except Failure as failure:
+        return answers.failure(failure)

@@ -41,7 +41,7 @@ class Version(Struct, kw_only=True, eq=False):
     encoded: dict[str, bytes]
 
     def json(self, form: str, convert: Callable[[Object], Object] | None) -> bytes:
-        """The object's bytes; `convert` leads from the stored form to `form` and is asked once."""
+        """Return the object's bytes; `convert` leads from the stored form to `form` and is asked once."""
         found = self.encoded.get(form)
         if found is None:
             found = self.encoded[form] = _encode(convert(self.object) if convert else self.object)
@@ -66,13 +66,13 @@ class Subscription:
         self._wake()
 
     def take(self) -> list[Version]:
-        """Everything queued so far."""
+        """Return everything queued so far."""
         taken = list(self._pending)
         self._pending.clear()
         return taken
 
 
-class Compacted(Exception):
+class Compacted(Exception):  # noqa: N818 - a state of the log, answered with 410
     """The log does not reach back to `revision`; its oldest readable revision is `oldest`."""
 
     def __init__(self, revision: int, oldest: int) -> None:
@@ -97,7 +97,7 @@ class Store:
         self._subscriptions: dict[GroupResource, list[Subscription]] = {}
 
     def get(self, resource: GroupResource, key: str) -> Version | None:
-        """The current version of an object."""
+        """Return the current version of an object."""
         versions = self._current.get(resource)
         return versions.get(key) if versions else None
 
@@ -128,11 +128,11 @@ class Store:
         return version
 
     def current(self, resource: GroupResource, namespace: str = "") -> list[Version]:
-        """Current versions in key order, of one namespace or of all."""
+        """Return current versions in key order, of one namespace or of all."""
         return _sorted(self._current.get(resource, {}), namespace)
 
     def at(self, resource: GroupResource, revision: int, namespace: str = "") -> list[Version]:
-        """Versions as they were at `revision`, in key order; raises Compacted."""
+        """Return versions as they were at `revision`, in key order; raises Compacted."""
         versions = dict(self._current.get(resource, {}))
         for version in reversed(self._since(revision)):
             if version.resource != resource:
@@ -144,15 +144,15 @@ class Store:
         return _sorted(versions, namespace)
 
     def since(self, resource: GroupResource, revision: int) -> list[Version]:
-        """Versions of a kind committed after `revision`, oldest first; raises Compacted."""
+        """Return versions of a kind committed after `revision`, oldest first; raises Compacted."""
         return [version for version in self._since(revision) if version.resource == resource]
 
     def history(self) -> Iterator[Version]:
-        """Every version that is still kept, in order of commit, readable by watchers or not."""
+        """Return every version that is still kept, in order of commit, readable by watchers or not."""
         return iter(self._log)
 
     def count(self) -> dict[str, int]:
-        """Live objects by resource name."""
+        """Return the number of live objects by resource name."""
         return {
             f"{resource.plural}.{resource.group}".rstrip("."): len(versions)
             for resource, versions in sorted(self._current.items())

@@ -4,15 +4,18 @@
 object that stops matching as DELETED and one that begins to match as ADDED, as the real server's cache does.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
 from gangline.sandbox import failures, lists
-from gangline.sandbox.kinds import Kind
+from gangline.sandbox.failures import Cause
+from gangline.sandbox.kinds import GroupResource
 from gangline.sandbox.selectors import Predicate
-from gangline.sandbox.store import Change, Compacted, Store, Version
+from gangline.sandbox.store import Change, Compacted, Store, Subscription, Version
+from gangline.sandbox.verbs import Target
 
 Show = Callable[[Version], bytes]
 
@@ -22,46 +25,73 @@ _HEADS = {change: b'{"type":"%s","object":' % change.encode() for change in Chan
 class Watch:
     """One watcher's view: which objects it sees, in which form, and how far it is."""
 
-    def __init__(self, store: Store, kind: Kind, namespace: str, query: Mapping[str, str], show: Show) -> None:
+    def __init__(self, store: Store, target: Target, query: Mapping[str, str], show: Show) -> None:
         self._store = store
-        self._kind = kind
-        self._prefix = f"{namespace}/" if namespace else ""
-        self._matches = lists.selection(query, kind)
+        self._kind = target.kind
+        self._namespace = target.namespace
+        self._name = target.name
+        self._prefix = f"{target.namespace}/" if target.namespace else ""
+        self._matches = lists.selection(query, target.kind)
         self._show = show
         self._after = lists.parsed_revision(query.get("resourceVersion", ""))
-        self._initial_events = _wants_initial_events(query)
+        self._initial_events = _initial_events(query)
         self.bookmarks = query.get("allowWatchBookmarks", "").lower() in ("true", "1")
+        self.timeout_s = lists.parsed_count(query, "timeoutSeconds")
+        self.is_over = False
+
+    @property
+    def resource(self) -> GroupResource:
+        """What is watched."""
+        return self._kind.resource
+
+    @contextmanager
+    def subscribed(self, wake: Callable[[], None]) -> Iterator[Subscription]:
+        """Collect what is committed from now on; subscribe before `opening`, in one go, and nothing is missed."""
+        subscription = self._store.subscribe(self._kind.resource, wake)
+        try:
+            yield subscription
+        finally:
+            self._store.unsubscribe(self._kind.resource, subscription)
 
     def opening(self) -> bytes:
-        """The first lines: what is there, or what happened since; or the one error that ends the watch."""
+        """Return the first lines: what is there, or what happened since; or the one error that ends the watch."""
         if self._initial_events is None and self._after:
             try:
                 return self.lines(self._store.since(self._kind.resource, self._after))
             except Compacted as gone:
+                self.is_over = True
                 return error_line(failures.expired(f"too old resource version: {gone.revision} ({gone.oldest})"))
         if self._initial_events is False:
             return b""
-        current = self._store.current(self._kind.resource, self._prefix.rstrip("/"))
         matches: Predicate = self._matches or (lambda _item: True)
-        self._after = 0
-        lines = b"".join(_line(Change.ADDED, self._show(version)) for version in current if matches(version.object))
+        current = self._store.current(self._kind.resource, self._namespace)
+        lines = b"".join(
+            _line(Change.ADDED, self._show(version))
+            for version in current
+            if self._is_named(version) and matches(version.object)
+        )
         self._after = self._store.revision
         return lines + (self.bookmark(initial_end=True) if self._initial_events else b"")
 
     def lines(self, versions: Iterable[Version]) -> bytes:
-        """Committed versions as this watcher sees them."""
+        """Return committed versions as this watcher sees them."""
         return b"".join(filter(None, map(self._event, versions)))
 
     def bookmark(self, *, initial_end: bool = False) -> bytes:
-        """A line that says how far the stream is."""
+        """Return a line that says how far the stream is."""
         metadata: dict[str, Any] = {"resourceVersion": str(self._store.revision)}
         if initial_end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         item = {"kind": self._kind.kind, "apiVersion": self._kind.api_version, "metadata": metadata}
         return msgspec.json.encode({"type": "BOOKMARK", "object": item}) + b"\n"
 
+    def _is_named(self, version: Version) -> bool:
+        return not self._name or version.object["metadata"]["name"] == self._name
+
     def _event(self, version: Version) -> bytes | None:
         if version.revision <= self._after or not version.key.startswith(self._prefix):
+            return None
+        if not self._is_named(version):
             return None
         if self._matches is None:
             return _line(version.change, self._show(version))
@@ -73,7 +103,7 @@ class Watch:
 
 
 def error_line(failure: failures.Failure) -> bytes:
-    """An ERROR event."""
+    """Return an ERROR event."""
     return msgspec.json.encode({"type": "ERROR", "object": failure.status}) + b"\n"
 
 
@@ -81,6 +111,15 @@ def _line(change: Change, item: bytes) -> bytes:
     return _HEADS[change] + item + b"}\n"
 
 
-def _wants_initial_events(query: Mapping[str, str]) -> bool | None:
-    text = query.get("sendInitialEvents", "")
-    return None if not text else text.lower() in ("true", "1")
+def _initial_events(query: Mapping[str, str]) -> bool | None:
+    """Whether the watch begins with what is there; None when the caller does not say. Raises 422."""
+    text, match = query.get("sendInitialEvents", ""), query.get("resourceVersionMatch", "")
+    causes = []
+    if text and match != "NotOlderThan":
+        detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        causes.append(Cause.forbidden("resourceVersionMatch", detail))
+    elif match and not text:
+        causes.append(Cause.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for watch"))
+    if causes:
+        raise failures.invalid(lists.LIST_OPTIONS, "", causes)
+    return text.lower() in ("true", "1") if text else None

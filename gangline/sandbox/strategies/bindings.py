@@ -24,7 +24,7 @@ def bind(state: ClusterState, key: str, name: str, binding: Object) -> Object:
         raise failures.wrong_uid(PODS, key, name, wanted=uid, found=pod["metadata"]["uid"])
     obstacle = _obstacle(pod, name)
     if obstacle:
-        raise failures.conflict(PODS, name, obstacle, subresource="binding")
+        raise failures.conflict(PODS, name, obstacle, noun="pods/binding")
     state.store.commit(Change.MODIFIED, PODS.resource, key, _bound(pod, node, metadata, state.timestamp()))
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 

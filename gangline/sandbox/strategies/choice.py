@@ -1,16 +1,32 @@
 """Which kind has which strategy."""
 
-from gangline.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Kind
-from gangline.sandbox.strategies import definitions, namespaces, pods
+from gangline.sandbox.kinds import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    GroupResource,
+    Kind,
+)
+from gangline.sandbox.strategies import definitions, namespaces, nodes, pods, policies, workloads
 from gangline.sandbox.strategies.strategy import GENERIC, Strategy
 
-_BUILT_IN = {
+_STRATEGIES = {
     PODS.resource: pods.STRATEGY,
+    GroupResource("", "nodes"): nodes.STRATEGY,
     NAMESPACES.resource: namespaces.STRATEGY,
+    PRIORITY_CLASSES.resource: policies.PRIORITY_CLASS,
+    POD_DISRUPTION_BUDGETS.resource: policies.DISRUPTION_BUDGET,
     CUSTOM_RESOURCE_DEFINITIONS.resource: definitions.STRATEGY,
+    **{
+        GroupResource("apps", plural): workloads.WORKLOAD
+        for plural in ("replicasets", "deployments", "statefulsets", "daemonsets")
+    },
+    GroupResource("batch", "jobs"): workloads.JOB,
 }
 
 
 def strategy_of(kind: Kind) -> Strategy:
-    """The kind's strategy; the generic one does nothing of its own."""
-    return _BUILT_IN.get(kind.resource, GENERIC)
+    """Return the kind's strategy; the generic one does nothing of its own."""
+    return _STRATEGIES.get(kind.resource, GENERIC)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import Column, GroupResource, Kind
 from gangline.sandbox.store import Change, Object
 from gangline.sandbox.strategies.strategy import ClusterState, Strategy, Write
@@ -14,21 +15,49 @@ def prepare(write: Write) -> None:
     if "kind" in names:
         names.setdefault("singular", names["kind"].lower())
         names.setdefault("listKind", names["kind"] + "List")
-    spec.setdefault("conversion", {"strategy": "None"})
-    if write.old is None:
-        now = write.state.timestamp()
-        write.new["status"] = {
-            "acceptedNames": names,
-            "conditions": [
-                _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
-                _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
-            ],
-            "storedVersions": [version["name"] for version in spec.get("versions", []) if version.get("storage")],
-        }
+    if write.old is not None:
+        return
+    now = write.state.timestamp()
+    write.new["status"] = {
+        "acceptedNames": names,
+        "conditions": [
+            _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
+            _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
+        ],
+        "storedVersions": [version["name"] for version in spec.get("versions", []) if version.get("storage")],
+    }
 
 
 def _condition(type_: str, reason: str, message: str, now: str) -> Object:
     return {"type": type_, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
+
+
+def broken_rules(write: Write) -> list[Cause]:
+    """Name what is wrong with a definition."""
+    spec, name = write.new["spec"], write.new["metadata"]["name"]
+    problems = []
+    expected = f"{spec['names'].get('plural')}.{spec['group']}"
+    if name != expected:
+        problems.append(Cause.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+    stored = [version for version in spec["versions"] if version.get("storage")]
+    if len(stored) != 1:
+        detail = "must have exactly one version marked as storage version"
+        problems.append(Cause.invalid("spec.versions", len(spec["versions"]), detail))
+    for index, version in enumerate(spec["versions"]):
+        if not (version.get("schema") or {}).get("openAPIV3Schema"):
+            path = f"spec.versions[{index}].schema.openAPIV3Schema"
+            problems.append(Cause.required(path, "schemas are required"))
+    if write.old is not None:
+        old = write.old["spec"]
+        for path, before, now in (
+            ("spec.group", old["group"], spec["group"]),
+            ("spec.scope", old["scope"], spec["scope"]),
+            ("spec.names.plural", old["names"]["plural"], spec["names"].get("plural")),
+            ("spec.names.kind", old["names"]["kind"], spec["names"].get("kind")),
+        ):
+            if before != now:
+                problems.append(Cause.invalid(path, now, "field is immutable"))
+    return problems
 
 
 def committed(write: Write) -> None:
@@ -52,10 +81,11 @@ def _remove_objects(state: ClusterState, resource: GroupResource) -> None:
 def kinds_of(definition: Object) -> list[Kind]:
     """One row per served version."""
     spec = definition["spec"]
-    return [_kind(spec, version) for version in spec["versions"] if version.get("served")]
+    stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
+    return [_kind(spec, version, stored) for version in spec["versions"] if version.get("served")]
 
 
-def _kind(spec: Object, version: Object) -> Kind:
+def _kind(spec: Object, version: Object, stored: str) -> Kind:
     names = spec["names"]
     subresources = version.get("subresources") or {}
     scale = subresources.get("scale")
@@ -73,6 +103,7 @@ def _kind(spec: Object, version: Object) -> Kind:
         unconditional_update=False,
         selectable=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
         columns=_columns(version.get("additionalPrinterColumns")),
+        stored_as=f"{spec['group']}/{stored}",
         custom=True,
         schema=(version.get("schema") or {}).get("openAPIV3Schema"),
         scale_paths=_scale_paths(scale) if scale else None,
@@ -103,4 +134,4 @@ def _scale_paths(scale: Object) -> tuple[str, str, str]:
     )
 
 
-STRATEGY = Strategy(prepare=prepare, committed=committed)
+STRATEGY = Strategy(prepare=prepare, validate=broken_rules, committed=committed)

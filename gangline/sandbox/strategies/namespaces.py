@@ -8,6 +8,8 @@ def prepare(write: Write) -> None:
     new = write.new
     metadata = new["metadata"]
     metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
+    if write.subresource == "finalize" and write.old is not None:
+        new["status"] = write.old.get("status") or {}
     if write.old is None:
         spec = new.setdefault("spec", {})
         finalizers = spec.setdefault("finalizers", [])

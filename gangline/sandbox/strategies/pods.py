@@ -1,74 +1,116 @@
-"""Pods: defaults, admission, validation and graceful deletion."""
+"""Pods: defaults, admission and graceful deletion, as kube-apiserver and its default admission plugins have them."""
+
+from typing import Any
 
 from gangline.sandbox import failures
-from gangline.sandbox.kinds import PRIORITY_CLASSES
+from gangline.sandbox.kinds import PRIORITY_CLASSES, SERVICE_ACCOUNTS
 from gangline.sandbox.store import Object
+from gangline.sandbox.strategies import podrules
+from gangline.sandbox.strategies.podtemplates import default_containers
 from gangline.sandbox.strategies.strategy import Strategy, Write
+
+_LOST_NODE_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 def prepare(write: Write) -> None:
-    """Set what kube-apiserver's defaulting and its default admission plugins set."""
+    """Fill a new pod in; a changed pod is left as it is."""
     if write.old is not None:
         return
     pod = write.new
     spec = pod.setdefault("spec", {})
-    defaults = {
-        "restartPolicy": "Always",
-        "dnsPolicy": "ClusterFirst",
-        "schedulerName": "default-scheduler",
-        "securityContext": {},
-        "terminationGracePeriodSeconds": 30,
-        "enableServiceLinks": True,
-        "serviceAccountName": "default",
-        "serviceAccount": "default",
-    }
-    for field, value in defaults.items():
-        spec.setdefault(field, value)
+    default_containers(spec)
+    spec.setdefault("enableServiceLinks", True)
+    _set_service_account(write, spec)
     _set_priority(write, spec)
     _tolerate_lost_nodes(spec)
-    pod["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
+    pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
-        pod["status"]["conditions"] = [
-            {
-                "type": "PodScheduled",
-                "status": "False",
-                "lastProbeTime": None,
-                "lastTransitionTime": None,
-                "reason": "SchedulingGated",
-                "message": "Scheduling is blocked due to non-empty scheduling gates",
-            }
-        ]
+        pod["status"]["conditions"] = [_GATED]
+
+
+_GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+
+def _set_service_account(write: Write, spec: Object) -> None:
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
+    namespace = write.new["metadata"]["namespace"]
+    spec["serviceAccountName"] = spec["serviceAccount"] = name
+    is_made_by_controller = name == "default"
+    if not is_made_by_controller and write.state.store.get(SERVICE_ACCOUNTS.resource, f"{namespace}/{name}") is None:
+        why = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
+        raise failures.forbidden(write.kind, write.new["metadata"]["name"], why)
 
 
 def _set_priority(write: Write, spec: Object) -> None:
-    name = spec.get("priorityClassName")
-    if not name:
-        spec["priority"] = 0
-        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-        return
-    version = write.state.store.get(PRIORITY_CLASSES.resource, name)
-    if version is None:
-        raise failures.forbidden(
-            write.kind, write.new["metadata"]["name"], f"no PriorityClass with name {name} was found"
+    name, value, policy = _priority_class(write, spec.get("priorityClassName") or "")
+    given = spec.get("priority")
+    if given is not None and given != value:
+        why = (
+            f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller "
+            f"computed {value} from the given PriorityClass name"
         )
-    spec["priority"] = version.object.get("value", 0)
-    spec.setdefault("preemptionPolicy", version.object.get("preemptionPolicy", "PreemptLowerPriority"))
+        raise failures.forbidden(write.kind, write.new["metadata"]["name"], why)
+    if name:
+        spec["priorityClassName"] = name
+    spec["priority"] = value
+    spec.setdefault("preemptionPolicy", policy)
+
+
+def _priority_class(write: Write, name: str) -> tuple[str, int, str]:
+    store = write.state.store
+    if not name:
+        defaults = [v.object for v in store.current(PRIORITY_CLASSES.resource) if v.object.get("globalDefault")]
+        found = min(defaults, key=lambda item: item.get("value", 0), default=None)
+        if found is None:
+            return "", 0, "PreemptLowerPriority"
+    else:
+        version = store.get(PRIORITY_CLASSES.resource, name)
+        if version is None:
+            why = f"no PriorityClass with name {name} was found"
+            raise failures.forbidden(write.kind, write.new["metadata"]["name"], why)
+        found = version.object
+    return found["metadata"]["name"], found.get("value", 0), found.get("preemptionPolicy", "PreemptLowerPriority")
 
 
 def _tolerate_lost_nodes(spec: Object) -> None:
     tolerations = spec.setdefault("tolerations", [])
-    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
-        if not any(toleration.get("key") in (key, None, "") for toleration in tolerations):
+    for key in _LOST_NODE_TAINTS:
+        if not any(_tolerates_eviction(toleration, key) for toleration in tolerations):
             tolerations.append({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300})
+
+
+def _tolerates_eviction(toleration: dict[str, Any], key: str) -> bool:
+    return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
+
+
+def quality_of_service(spec: Object) -> str:
+    """Return the pod's QoS class: cpu and memory of all containers decide."""
+    containers = [*spec.get("containers", ()), *spec.get("initContainers", ())]
+    resources = [container.get("resources") or {} for container in containers]
+    asked = [(entry.get("requests") or {}, entry.get("limits") or {}) for entry in resources]
+    if not any(name in part for pair in asked for part in pair for name in ("cpu", "memory")):
+        return "BestEffort"
+    is_guaranteed = all(
+        name in limits and requests.get(name, limits[name]) == limits[name]
+        for requests, limits in asked
+        for name in ("cpu", "memory")
+    )
+    return "Guaranteed" if is_guaranteed else "Burstable"
 
 
 def grace_s(pod: Object, asked_s: int | None) -> int:
     """Seconds that the kubelet has; none for pods that are unbound or finished."""
-    if not pod["spec"].get("nodeName") or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    spec = pod.get("spec") or {}
+    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return 0
-    if asked_s is not None:
-        return max(0, asked_s)
-    return int(pod["spec"].get("terminationGracePeriodSeconds", 30))
+    return max(0, asked_s if asked_s is not None else spec.get("terminationGracePeriodSeconds", 30))
 
 
-STRATEGY = Strategy(prepare=prepare, grace_s=grace_s)
+STRATEGY = Strategy(prepare=prepare, validate=podrules.broken_rules, grace_s=grace_s)

@@ -12,19 +12,20 @@ from gangline.sandbox.store import Object, Store
 
 
 class ClusterState(Struct, frozen=True):
-    """The store, the kinds and the wall clock."""
+    """The store, the kinds, the wall clock, and whether new nodes start with the not-ready taint."""
 
     store: Store
     registry: Registry
     now: Callable[[], datetime]
+    taint_new_nodes: bool = False
 
     def timestamp(self) -> str:
-        """The time as metav1.Time writes it: whole seconds, UTC."""
+        """Return the time as metav1.Time writes it: whole seconds, UTC."""
         return rfc3339(self.now())
 
 
 def rfc3339(time: datetime) -> str:
-    """A time in whole seconds, UTC."""
+    """Return a time in whole seconds, UTC."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

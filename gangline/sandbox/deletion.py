@@ -1,0 +1,93 @@
+"""Deletion: preconditions, grace periods, propagation policies and finalizers (`registry/rest/delete.go`)."""
+
+from datetime import timedelta
+
+from msgspec import Struct
+
+from gangline.sandbox import failures
+from gangline.sandbox.kinds import NAMESPACES, Kind
+from gangline.sandbox.store import Change, Object, Version
+from gangline.sandbox.strategies.strategy import Write, rfc3339
+from gangline.sandbox.verbs import Target, Verbs
+
+_COLLECTORS_FINALIZERS = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"], "Background": []}
+
+
+class DeleteOptions(Struct, frozen=True, kw_only=True):
+    """How to delete; `grace_period_s` None leaves it to the kind."""
+
+    grace_period_s: int | None = None
+    propagation: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    dry_run: bool = False
+
+
+def delete(verbs: Verbs, target: Target, options: DeleteOptions) -> tuple[Version, bool]:
+    """Delete, or begin to; says whether the object is gone. Raises 404 and 409."""
+    version = verbs.get(target)
+    old = version.object
+    _check_preconditions(target, old["metadata"], options)
+    if target.kind is NAMESPACES and target.name in ("default", "kube-system", "kube-public"):
+        raise failures.forbidden(target.kind, target.name, "this namespace may not be deleted")
+    grace_s = verbs.strategies(target.kind).grace_s(old, options.grace_period_s)
+    new = _marked(verbs, target.kind, old, grace_s, _finalizers(old["metadata"], options.propagation))
+    write = Write(kind=target.kind, new=new, old=old, subresource="", state=verbs.state)
+    if not _is_held(new, target.kind):
+        write.new["metadata"] = {**old["metadata"]}
+        return verbs.commit(Change.DELETED, target, write, dry_run=options.dry_run), True
+    if new == old:
+        return version, False
+    return verbs.commit(Change.MODIFIED, target, write, dry_run=options.dry_run), False
+
+
+def _check_preconditions(target: Target, metadata: Object, options: DeleteOptions) -> None:
+    if options.uid and options.uid != metadata["uid"]:
+        why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
+        why += "The object might have been deleted and then recreated"
+        raise failures.conflict(target.kind, target.name, why, noun=target.kind.kind)
+    if options.resource_version and options.resource_version != metadata["resourceVersion"]:
+        why = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
+            f"in record ({metadata['resourceVersion']}). The object might have been modified"
+        )
+        raise failures.conflict(target.kind, target.name, why, noun=target.kind.kind)
+
+
+def _finalizers(metadata: Object, propagation: str | None) -> list[str]:
+    """Return the finalizers after the policy has added or removed those of the garbage collector."""
+    finalizers: list[str] = metadata.get("finalizers") or []
+    if propagation is None:
+        return finalizers
+    kept = [name for name in finalizers if name not in ("foregroundDeletion", "orphan")]
+    return kept + _COLLECTORS_FINALIZERS.get(propagation, [])
+
+
+def _marked(verbs: Verbs, kind: Kind, old: Object, grace_s: int, finalizers: list[str]) -> Object:
+    """Return the object as one that is being deleted; a second deletion can only shorten the grace period."""
+    metadata = {**old["metadata"]}
+    before_s = metadata.get("deletionGracePeriodSeconds") or 0
+    is_first = "deletionTimestamp" not in metadata
+    if not is_first:
+        grace_s = min(grace_s, before_s)
+    if is_first or grace_s < before_s:
+        metadata["deletionTimestamp"] = rfc3339(verbs.state.now() + timedelta(seconds=grace_s))
+        metadata["deletionGracePeriodSeconds"] = grace_s
+    if is_first and "generation" in metadata:
+        metadata["generation"] += 1
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
+    new = {**old, "metadata": metadata}
+    if kind is NAMESPACES:
+        new["status"] = {**(old.get("status") or {}), "phase": "Terminating"}
+        metadata.pop("deletionGracePeriodSeconds", None)
+    return new
+
+
+def _is_held(item: Object, kind: Kind) -> bool:
+    metadata = item["metadata"]
+    if kind is NAMESPACES and (item.get("spec") or {}).get("finalizers"):
+        return True
+    return bool(metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds"))

@@ -1,0 +1,265 @@
+"""One walk over an object and its schema: prune unknown fields, set defaults, validate.
+
+Built-in kinds are read as Go reads them (a wrong type fails the request with 400, null is absence, quantities
+are rewritten); custom resources as structural schemas demand (wrong types are 422 causes). A part that equals
+the stored one is taken as it is: what was legal once stays legal until it changes (ratcheting).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+from gangline.sandbox import quantities
+from gangline.sandbox.failures import Cause, quoted
+
+Schema = Mapping[str, Any]
+
+_INTEGER_LIMITS = {"int32": 2**31, "int64": 2**63}
+_PRESERVE = "x-kubernetes-preserve-unknown-fields"
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+_EMBEDDED = "x-kubernetes-embedded-resource"
+_EMPTY: tuple[object, ...] = (None, "", [], {})
+
+
+class Undecodable(Exception):  # noqa: N818 - an answer to the client
+    """The body cannot be read as the kind; the message is the decoder's."""
+
+
+class Findings(Struct):
+    """What a walk came upon."""
+
+    unknown: list[str] = field(default_factory=list)
+    causes: list[Cause] = field(default_factory=list)
+
+
+class Walk:
+    """A walk with one set of definitions; `typed` is Go's way of reading."""
+
+    def __init__(self, definitions: Mapping[str, Schema], *, typed: bool) -> None:
+        self._definitions = definitions
+        self._typed = typed
+        self.findings = Findings()
+
+    def visit(self, value: Any, old: Any, schema: Schema, path: str = "", struct: str = "") -> Any:
+        """Return the value as it is to be stored; dicts and lists are changed in place."""
+        while "$ref" in schema:
+            struct = schema["$ref"].rpartition(".")[2]
+            schema = self._definitions[schema["$ref"]]
+        if old is not None and value == old:
+            return value
+        if schema.get("format") == "quantity":
+            return self._quantity(value)
+        if not self._type_fits(value, schema, path, struct):
+            return value
+        match value:
+            case dict():
+                self._visit_object(value, old if isinstance(old, dict) else {}, schema, path, struct)
+            case list():
+                self._visit_list(value, old, schema, path, struct)
+        self.findings.causes.extend(_broken_rules(value, schema, path))
+        return value
+
+    def _visit_object(self, value: dict[str, Any], old: dict[str, Any], schema: Schema, path: str, struct: str) -> None:
+        properties = schema.get("properties", {})
+        more = schema.get("additionalProperties")
+        for key in list(value):
+            inner = properties.get(key)
+            here = f"{path}.{key}" if path else key
+            if inner is None and isinstance(more, Mapping):
+                inner = more
+                here = f"{path}[{key}]" if self._typed else here
+            if inner is None:
+                self._unknown(value, key, schema, here)
+            elif value[key] is None and self._is_absent(inner):
+                del value[key]
+            else:
+                value[key] = self.visit(value[key], old.get(key), inner, here, struct)
+        for key, inner in properties.items():
+            if key not in value and "default" in inner:
+                value[key] = self.visit(_fresh(inner["default"]), None, inner, f"{path}.{key}" if path else key, struct)
+        if not self._typed or path == "spec" or path.startswith("spec."):
+            self._require(value, schema, path)
+
+    def _require(self, value: dict[str, Any], schema: Schema, path: str) -> None:
+        for key in schema.get("required", ()):
+            missing = value.get(key) in _EMPTY if self._typed else key not in value
+            if missing and (not self._typed or schema["properties"][key].get("type") != "integer"):
+                self.findings.causes.append(Cause.required(f"{path}.{key}" if path else key))
+
+    def _unknown(self, value: dict[str, Any], key: str, schema: Schema, path: str) -> None:
+        if schema.get(_PRESERVE) or schema.get("additionalProperties") is True:
+            return
+        if schema.get(_EMBEDDED) and key in ("apiVersion", "kind", "metadata"):
+            return
+        if not self._typed and not path.count(".") and key in ("apiVersion", "kind", "metadata"):
+            return
+        del value[key]
+        self.findings.unknown.append(path)
+
+    def _is_absent(self, schema: Schema) -> bool:
+        """Whether null means that the field is not there."""
+        if self._typed:
+            return True
+        return not schema.get("nullable") and "default" in schema
+
+    def _visit_list(self, value: list[Any], old: Any, schema: Schema, path: str, struct: str) -> None:
+        items = schema.get("items")
+        if not isinstance(items, Mapping):
+            return
+        before = old if isinstance(old, list) else []
+        for index, item in enumerate(value):
+            previous = before[index] if index < len(before) else None
+            value[index] = self.visit(item, previous, items, f"{path}[{index}]", struct)
+
+    def _quantity(self, value: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise Undecodable(f"quantities must match the regular expression '{quantities.PATTERN}'")
+        try:
+            return quantities.canonical(value)
+        except ValueError as problem:
+            raise Undecodable(str(problem)) from problem
+
+    def _type_fits(self, value: Any, schema: Schema, path: str, struct: str) -> bool:
+        if value is None and schema.get("nullable"):
+            return False
+        wanted = schema.get("type")
+        if schema.get(_INT_OR_STRING):
+            fits, wanted = isinstance(value, (int, str)) and not isinstance(value, bool), "integer"
+        else:
+            fits = wanted is None or _is_of_type(value, wanted)
+        limit = _INTEGER_LIMITS.get(schema.get("format", ""))
+        in_range = not limit or not isinstance(value, int) or -limit <= value < limit
+        if fits and in_range:
+            return True
+        if self._typed:
+            raise Undecodable(_unmarshal_problem(value, schema, path, struct))
+        detail = (
+            f"{path} in body must be of type {schema['format']}: {quoted(value)}"
+            if fits
+            else f"{path} in body must be of type {wanted}: {quoted(_json_type(value))}"
+        )
+        shown = value if fits else _json_type(value)
+        self.findings.causes.append(Cause.wrong_type(path, shown, detail))
+        return False
+
+
+def _broken_rules(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
+    """Name the rules of one schema node that a value of the right type breaks."""
+    if "enum" in schema and value not in schema["enum"]:
+        yield Cause.unsupported(path, value, [str(choice) for choice in schema["enum"]])
+    match value:
+        case bool():
+            return
+        case int() | float():
+            yield from _broken_number_rules(value, schema, path)
+        case str():
+            yield from _broken_text_rules(value, schema, path)
+        case list():
+            yield from _broken_size_rules(len(value), "items", schema, path)
+        case dict():
+            yield from _broken_size_rules(len(value), "properties", schema, path)
+
+
+def _broken_number_rules(value: float, schema: Schema, path: str) -> Iterator[Cause]:
+    if "minimum" in schema and value < schema["minimum"]:
+        detail = f"{path} in body should be greater than or equal to {schema['minimum']}"
+        yield Cause.invalid(path, value, detail)
+    if "maximum" in schema and value > schema["maximum"]:
+        yield Cause.invalid(path, value, f"{path} in body should be less than or equal to {schema['maximum']}")
+
+
+def _broken_text_rules(value: str, schema: Schema, path: str) -> Iterator[Cause]:
+    if "maxLength" in schema and len(value) > schema["maxLength"]:
+        yield Cause("FieldValueTooLong", f"Too long: may not be more than {schema['maxLength']} bytes", path)
+    if len(value) < schema.get("minLength", 0):
+        yield Cause.invalid(path, value, f"{path} in body should be at least {schema['minLength']} chars long")
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        yield Cause.invalid(path, value, f"{path} in body should match '{schema['pattern']}'")
+    if schema.get("format") == "date-time" and not _is_time(value):
+        yield Cause.invalid(path, value, f'{path} in body must be of type date-time: "{value}"')
+
+
+def _broken_size_rules(size: int, noun: str, schema: Schema, path: str) -> Iterator[Cause]:
+    most, least = schema.get(f"max{noun.title()}"), schema.get(f"min{noun.title()}", 0)
+    if most is not None and size > most:
+        yield Cause("FieldValueTooMany", f"Too many: {size}: must have at most {most} items", path)
+    if size < least:
+        yield Cause.invalid(path, size, f"{path} in body should have at least {least} {noun}")
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return "T" in text.upper() and datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _is_of_type(value: Any, wanted: str) -> bool:
+    match wanted:
+        case "integer":
+            return (isinstance(value, int) and not isinstance(value, bool)) or (
+                isinstance(value, float) and value.is_integer()
+            )
+        case "number":
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+        case _:
+            return _json_type(value) == wanted
+
+
+def _json_type(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def _unmarshal_problem(value: Any, schema: Schema, path: str, struct: str) -> str:
+    """Say it as Go's decoder does."""
+    given = {"boolean": "bool", "integer": "number"}.get(_json_type(value), _json_type(value))
+    if given == "number" and schema.get("type") == "integer":
+        given = f"number {value}"
+    where = re.sub(r"\[[^\]]*\]", "", path)
+    return f"json: cannot unmarshal {given} into Go struct field {struct}.{where} of type {_go_type(schema)}"
+
+
+def _go_type(schema: Schema) -> str:
+    if "$ref" in schema:
+        return f"v1.{schema['$ref'].rpartition('.')[2]}"
+    match schema.get("type"):
+        case "boolean":
+            return "bool"
+        case "integer":
+            return str(schema.get("format", "int64"))
+        case "array":
+            return "[]" + _go_type(schema.get("items", {}))
+        case "object" if isinstance(schema.get("additionalProperties"), Mapping):
+            return "map[string]" + _go_type(schema["additionalProperties"])
+        case "string" | None:
+            return "string"
+        case other:
+            return str(other)
+
+
+def _fresh(value: Any) -> Any:
+    """Copy a default, so that no two objects share it."""
+    match value:
+        case dict():
+            return {key: _fresh(inner) for key, inner in value.items()}
+        case list():
+            return [_fresh(item) for item in value]
+        case _:
+            return value

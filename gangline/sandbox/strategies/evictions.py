@@ -1,0 +1,86 @@
+"""Evictions: a deletion that asks the pod's disruption budget first (`registry/core/pod/storage/eviction.go`).
+
+The budget's status is a controller's to write; without one, every budget refuses.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gangline.sandbox import failures
+from gangline.sandbox.failures import Cause
+from gangline.sandbox.kinds import POD_DISRUPTION_BUDGETS
+from gangline.sandbox.store import Change, Object, Version
+from gangline.sandbox.strategies.strategy import ClusterState
+
+_REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+def ask_budgets(state: ClusterState, pod: Object, *, dry_run: bool) -> None:
+    """Charge the eviction to the pod's budget, or raise 429 or 500; pods that do not run need no leave."""
+    metadata, status = pod["metadata"], pod.get("status") or {}
+    if status.get("phase") in ("Succeeded", "Failed", "Pending") or "deletionTimestamp" in metadata:
+        return
+    budgets = list(_budgets_of(state, metadata))
+    if len(budgets) > 1:
+        raise failures.Failure(
+            500,
+            "InternalError",
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+        )
+    if budgets:
+        _charge(state, budgets[0], metadata["name"], dry_run=dry_run)
+
+
+def _budgets_of(state: ClusterState, metadata: Object) -> Iterator[Version]:
+    for version in state.store.current(POD_DISRUPTION_BUDGETS.resource, metadata["namespace"]):
+        selector = (version.object.get("spec") or {}).get("selector")
+        if selector is not None and selects(selector, metadata.get("labels") or {}):
+            yield version
+
+
+def selects(selector: Object, labels: dict[str, str]) -> bool:
+    """Whether a label selector object matches labels; an empty one matches all."""
+    wanted = selector.get("matchLabels") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    return all(_holds(requirement, labels) for requirement in selector.get("matchExpressions") or ())
+
+
+def _holds(requirement: dict[str, Any], labels: dict[str, str]) -> bool:
+    key, values = requirement.get("key", ""), requirement.get("values") or ()
+    match requirement.get("operator"):
+        case "In":
+            return labels.get(key) in values
+        case "NotIn":
+            return labels.get(key) not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+        case _:
+            return False
+
+
+def _charge(state: ClusterState, version: Version, pod_name: str, *, dry_run: bool) -> None:
+    budget = version.object
+    name, status = budget["metadata"]["name"], budget.get("status") or {}
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        message = f"The disruption budget {name} is still being processed by the server."
+        raise failures.too_many_requests(_REFUSAL, retry_after_s=10, causes=[Cause("DisruptionBudget", message, "")])
+    allowed = status.get("disruptionsAllowed", 0)
+    if allowed <= 0:
+        wanted, found = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+        message = f"The disruption budget {name} needs {wanted} healthy pods and has {found} currently"
+        raise failures.too_many_requests(_REFUSAL, causes=[Cause("DisruptionBudget", message, "")])
+    if dry_run:
+        return
+    disrupted = {**(status.get("disruptedPods") or {}), pod_name: state.timestamp()}
+    charged = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": disrupted}
+    new = {**budget, "metadata": {**budget["metadata"]}, "status": charged}
+    state.store.commit(Change.MODIFIED, version.resource, version.key, new)
+
+
+def check_name(name: str, eviction: Object) -> None:
+    """Check that the eviction is of the pod in the URL; raises 400."""
+    if (eviction.get("metadata") or {}).get("name", name) != name:
+        raise failures.bad_request("name in URL does not match name in Eviction object")

@@ -1,0 +1,43 @@
+"""The scale subresource: replicas of anything that has them, as `autoscaling/v1 Scale`."""
+
+from typing import Any
+
+from gangline.sandbox import jsonpath
+from gangline.sandbox.cells import selector_text
+from gangline.sandbox.kinds import Kind
+from gangline.sandbox.store import Object
+
+_KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+def scale_of(kind: Kind, item: Object) -> Object:
+    """Return the scale of an object."""
+    spec_path, status_path, selector_path = kind.scale_paths or ("", "", "")
+    metadata = {field: item["metadata"][field] for field in _KEPT if field in item["metadata"]}
+    status: Object = {"replicas": jsonpath.first(item, status_path) or 0}
+    selector = jsonpath.first(item, selector_path) if selector_path else None
+    if selector:
+        status["selector"] = selector if isinstance(selector, str) else selector_text(selector)
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": metadata,
+        "spec": {"replicas": jsonpath.first(item, spec_path) or 0},
+        "status": status,
+    }
+
+
+def scaled(kind: Kind, item: Object, scale: Object) -> Object:
+    """Return the object with the replicas of a scale; it shares what does not change."""
+    replicas = (scale.get("spec") or {}).get("replicas", 0)
+    path = (kind.scale_paths or ("",))[0].split(".")
+    metadata = {**item["metadata"]}
+    given = (scale.get("metadata") or {}).get("resourceVersion")
+    if given:
+        metadata["resourceVersion"] = given
+    return _with({**item, "metadata": metadata}, path, replicas)
+
+
+def _with(item: Object, path: list[str], value: Any) -> Object:
+    step, *rest = path
+    return {**item, step: _with(item.get(step) or {}, rest, value) if rest else value}

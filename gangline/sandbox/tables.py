@@ -1,0 +1,75 @@
+"""Server-side tables (`meta.k8s.io/v1 Table`): what `kubectl get` prints."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from gangline.sandbox import jsonpath
+from gangline.sandbox.cells import CELLS, since
+from gangline.sandbox.columns import columns_of
+from gangline.sandbox.kinds import Column, Kind
+from gangline.sandbox.store import Object
+
+
+def table(kind: Kind, items: Sequence[Object], now: datetime, *, metadata: Object, include: str, head: bool) -> Object:
+    """Return a table of the items; `include` is None, Metadata or Object, `head` whether columns are named."""
+    columns = columns_of(kind)
+    body: Object = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
+    body["columnDefinitions"] = [_definition(column) for column in columns] if head else []
+    body["rows"] = [_row(columns, item, now, include) for item in items]
+    return body
+
+
+def partial(item: Object) -> Object:
+    """Return an object's metadata alone."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": item["metadata"]}
+
+
+def _definition(column: Column) -> Object:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "format": column.format,
+        "description": column.description,
+        "priority": column.priority,
+    }
+
+
+def _row(columns: Sequence[Column], item: Object, now: datetime, include: str) -> Object:
+    row: Object = {"cells": [_cell(column, item, now) for column in columns]}
+    if include == "Object":
+        row["object"] = item
+    elif include != "None":
+        row["object"] = partial(item)
+    return row
+
+
+def _cell(column: Column, item: Object, now: datetime) -> Any:
+    if not column.path.startswith("."):
+        return CELLS[column.path](item, now)
+    path, _, fallback = column.path.partition("|")
+    value = jsonpath.first(item, path)
+    if value is None or value == "":
+        return _as_type(fallback, column.type) if fallback else ("" if column.type == "string" else None)
+    return (
+        _as_type(value, column.type)
+        if column.type != "date" or not path.startswith(".")
+        else _date(value, item, now, column)
+    )
+
+
+def _date(value: Any, item: Object, now: datetime, column: Column) -> Any:
+    is_plain_time = column.name == "Created At" and item.get("kind") == "CustomResourceDefinition"
+    return value if is_plain_time else since(value, now)
+
+
+def _as_type(value: Any, wanted: str) -> Any:
+    match wanted:
+        case "integer" if isinstance(value, str):
+            return int(value) if value.lstrip("-").isdigit() else None
+        case "boolean" if isinstance(value, str):
+            return value == "true"
+        case "string" if not isinstance(value, str):
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        case _:
+            return value

@@ -1,0 +1,34 @@
+"""The shapes of built-in kinds: `types.json` with the overlay of defaults and rules laid over it."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gangline.sandbox.kinds import Kind
+from gangline.sandbox.types.overlay import OVERLAY
+
+OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+
+@cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.json.decode(Path(__file__).with_name("types.json").read_bytes())
+    for name, fields in OVERLAY.items():
+        properties = document["definitions"][name]["properties"]
+        for field, rules in fields.items():
+            properties[field] = {**properties[field], **rules}
+    return document
+
+
+def definitions() -> dict[str, dict[str, Any]]:
+    """Schemas by definition name."""
+    found: dict[str, dict[str, Any]] = _document()["definitions"]
+    return found
+
+
+def definition_name(kind: Kind) -> str | None:
+    """Name of a built-in kind's definition; None for custom kinds."""
+    name: str | None = _document()["kinds"].get(f"{kind.api_version} {kind.kind}")
+    return None if kind.custom else name

@@ -1,0 +1,101 @@
+"""What the shapes do not say: defaults and closed sets of built-in kinds, by definition and field, as data."""
+
+from typing import Any, Final
+
+_SCHEME: Final = {"scheme": {"default": "HTTP"}}
+_PROBE: Final = {"default": 1}
+
+OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
+    "io.k8s.api.core.v1.PodSpec": {
+        "restartPolicy": {"default": "Always", "enum": ["Always", "OnFailure", "Never"]},
+        "dnsPolicy": {
+            "default": "ClusterFirst",
+            "enum": ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
+        },
+        "schedulerName": {"default": "default-scheduler"},
+        "securityContext": {"default": {}},
+        "terminationGracePeriodSeconds": {"default": 30},
+    },
+    "io.k8s.api.core.v1.Container": {
+        "terminationMessagePath": {"default": "/dev/termination-log"},
+        "terminationMessagePolicy": {"default": "File", "enum": ["File", "FallbackToLogsOnError"]},
+        "imagePullPolicy": {"enum": ["Always", "IfNotPresent", "Never"]},
+        "resources": {"default": {}},
+    },
+    "io.k8s.api.core.v1.ContainerPort": {
+        "protocol": {"default": "TCP", "enum": ["TCP", "UDP", "SCTP"]},
+    },
+    "io.k8s.api.core.v1.Toleration": {
+        "operator": {"enum": ["Equal", "Exists", "Lt", "Gt"]},
+        "effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
+    },
+    "io.k8s.api.core.v1.Taint": {
+        "effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
+    },
+    "io.k8s.api.core.v1.TopologySpreadConstraint": {
+        "whenUnsatisfiable": {"enum": ["DoNotSchedule", "ScheduleAnyway"]},
+        "maxSkew": {"minimum": 1},
+    },
+    "io.k8s.api.core.v1.Probe": {
+        "timeoutSeconds": _PROBE,
+        "periodSeconds": {"default": 10},
+        "successThreshold": _PROBE,
+        "failureThreshold": {"default": 3},
+    },
+    "io.k8s.api.core.v1.HTTPGetAction": _SCHEME,
+    "io.k8s.api.core.v1.ObjectFieldSelector": {"apiVersion": {"default": "v1"}},
+    "io.k8s.api.core.v1.ConfigMapVolumeSource": {"defaultMode": {"default": 420}},
+    "io.k8s.api.core.v1.SecretVolumeSource": {"defaultMode": {"default": 420}},
+    "io.k8s.api.core.v1.DownwardAPIVolumeSource": {"defaultMode": {"default": 420}},
+    "io.k8s.api.core.v1.ProjectedVolumeSource": {"defaultMode": {"default": 420}},
+    "io.k8s.api.core.v1.Secret": {"type": {"default": "Opaque"}},
+    "io.k8s.api.core.v1.ServiceSpec": {
+        "type": {"default": "ClusterIP", "enum": ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]},
+        "sessionAffinity": {"default": "None"},
+        "internalTrafficPolicy": {"default": "Cluster"},
+    },
+    "io.k8s.api.core.v1.ServicePort": {"protocol": {"default": "TCP"}},
+    "io.k8s.api.core.v1.PersistentVolumeClaimSpec": {"volumeMode": {"default": "Filesystem"}},
+    "io.k8s.api.apps.v1.ReplicaSetSpec": {"replicas": {"default": 1, "minimum": 0}},
+    "io.k8s.api.apps.v1.DeploymentSpec": {
+        "replicas": {"default": 1, "minimum": 0},
+        "strategy": {"default": {}},
+        "revisionHistoryLimit": {"default": 10},
+        "progressDeadlineSeconds": {"default": 600},
+    },
+    "io.k8s.api.apps.v1.DeploymentStrategy": {
+        "type": {"default": "RollingUpdate", "enum": ["Recreate", "RollingUpdate"]}
+    },
+    "io.k8s.api.apps.v1.RollingUpdateDeployment": {
+        "maxSurge": {"default": "25%"},
+        "maxUnavailable": {"default": "25%"},
+    },
+    "io.k8s.api.apps.v1.StatefulSetSpec": {
+        "replicas": {"default": 1, "minimum": 0},
+        "podManagementPolicy": {"default": "OrderedReady", "enum": ["OrderedReady", "Parallel"]},
+        "updateStrategy": {"default": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}},
+        "revisionHistoryLimit": {"default": 10},
+        "persistentVolumeClaimRetentionPolicy": {"default": {"whenDeleted": "Retain", "whenScaled": "Retain"}},
+    },
+    "io.k8s.api.batch.v1.JobSpec": {
+        "parallelism": {"minimum": 0},
+        "completions": {"minimum": 0},
+        "backoffLimit": {"minimum": 0},
+        "completionMode": {"default": "NonIndexed", "enum": ["Indexed", "NonIndexed"]},
+        "suspend": {"default": False},
+        "podReplacementPolicy": {"enum": ["Failed", "TerminatingOrFailed"]},
+    },
+    "io.k8s.api.batch.v1.CronJobSpec": {
+        "concurrencyPolicy": {"default": "Allow", "enum": ["Allow", "Forbid", "Replace"]},
+        "suspend": {"default": False},
+        "successfulJobsHistoryLimit": {"default": 3},
+        "failedJobsHistoryLimit": {"default": 1},
+    },
+    "io.k8s.api.scheduling.v1.PriorityClass": {
+        "preemptionPolicy": {"default": "PreemptLowerPriority", "enum": ["Never", "PreemptLowerPriority"]},
+    },
+    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec": {
+        "conversion": {"default": {"strategy": "None"}},
+        "scope": {"enum": ["Cluster", "Namespaced"]},
+    },
+}
