@@ -179,11 +179,17 @@ def _min_resources(unplaced: Unplaced) -> str:
 
 
 def _obstruction(unplaced: Unplaced) -> str:
+    """Name what autoscalers do not see; they try pods one by one, on nodes that look free to them."""
     if not unplaced.obstructed:
         return ""
     if not unplaced.missing:
         return "Each member fits; node autoscalers will not act on this."
-    return (
-        "Each member fits alone but not together beside the room held for other gangs; "
-        "node autoscalers will not act on this."
+    texts = {text for verdict in unplaced.classes for text, _ in verdict.node_reasons}
+    taken = (
+        "what is held for other gangs or kept apart"
+        if NodeReason.KEPT_APART in texts
+        else "what is held for other gangs"
     )
+    together = all(verdict.fits_alone for verdict in unplaced.classes) and unplaced.need > 1
+    start = "Each member fits alone but not together beside" if together else "There would be room but for"
+    return f"{start} {taken}; node autoscalers will not act on this."

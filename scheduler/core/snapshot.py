@@ -89,7 +89,7 @@ class Snapshot:
     @contextmanager
     def trial(self) -> Iterator["Trial"]:
         """Try things on the columns; everything is put back at the end. Trials may stand inside trials."""
-        trial = Trial(self._columns, self._marks)
+        trial = Trial(self._columns, self._marks, self._trials)
         self._trials.append(trial)
         try:
             yield trial
@@ -223,19 +223,23 @@ class Snapshot:
 class Trial:
     """Something that is being tried on the columns of one snapshot."""
 
-    __slots__ = ("_before", "_columns", "_marks", "_ports")
+    __slots__ = ("_before", "_columns", "_marks", "_open", "_ports")
 
-    def __init__(self, columns: Columns, marks: Mask) -> None:
+    def __init__(self, columns: Columns, marks: Mask, open_trials: "list[Trial]") -> None:
         self._columns = columns
         self._marks = marks
+        self._open = open_trials
         self._before: list[tuple[Rows, Amounts]] = []
         self._ports: list[tuple[Rows, tuple[HostPort, ...]]] = []
 
     def take(self, rows: Rows, counts: Counts, request: Request) -> None:
         """Use up room for so many members in each row.
 
-        Raises ValueError when a row comes twice, OverflowError when the amounts cannot be counted.
+        Raises ValueError when a row comes twice, OverflowError when the amounts cannot be counted, RuntimeError
+        when this is not the innermost open trial: what is taken last is put back first.
         """
+        if not self._open or self._open[-1] is not self:
+            raise RuntimeError("only the innermost open trial can take: end the ones inside it first")
         self._marks[rows] = True
         is_unique = np.count_nonzero(self._marks) == len(rows)
         self._marks[rows] = False

@@ -4,12 +4,14 @@ Each gang is placed and charged to the ledgers, and the rows are written, as the
 full it is emptied again. Times are of the process's own CPU. Not collected by pytest: figures are read by people and compared within one run.
 """
 
+# ruff: noqa: T201 - the figures are what it is for
+
 import argparse
 import gc
 import time
 import tracemalloc
 from collections.abc import Iterator
-from itertools import count, cycle
+from itertools import count, cycle, pairwise
 
 from gangline.contract.node import Taint
 from scheduler.core.events import Scoring
@@ -105,7 +107,7 @@ def single_class(ids: list[ClassId], size: int) -> Iterator[Demand]:
 
 def two_roles(ids: list[ClassId], size: int) -> Iterator[Demand]:
     """Yield gangs of one leader and its workers."""
-    for leader, worker in cycle(zip(ids, ids[1:], strict=False)):
+    for leader, worker in cycle(pairwise(ids)):
         yield Demand((ClassDemand(leader, 1), ClassDemand(worker, size - 1)), size)
 
 

@@ -8,13 +8,14 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from scheduler.core.events import Scoring
+from scheduler.core.model.member_class import ClassId
 from scheduler.core.placement import Assignment, Demand, Plan, place
-from scheduler.core.reasons import Cause, NodeReason, Unplaced, sentence
+from scheduler.core.reasons import Cause, NodeReason, Shortfall, Unplaced, sentence
 from tests.support.brute_force import BruteForce
-from tests.support.small_clusters import SOFT, Case, Cluster, cases, ledger, member_class
+from tests.support.small_clusters import HARD, SOFT, Case, Cluster, cases, ledger, member_class
 
 
-def _where(plan: Plan) -> Counter[tuple[int, str]]:
+def _where(plan: Plan) -> Counter[tuple[ClassId, str]]:
     return Counter({(each.class_id, each.node): each.count for each in plan.assignments})
 
 
@@ -118,7 +119,7 @@ def test_more_room_in_a_resource_that_is_not_waited_for_helps_nobody(case: Case,
     if isinstance(answer, Plan) or resource in answer.wake_resources:
         return
 
-    name, facts = case.nodes[place_ % len(case.nodes)]
+    name = case.nodes[place_ % len(case.nodes)][0]
     key = "gpu" if resource == "nvidia.com/gpu" else resource
     roomier = Case(
         nodes=tuple((n, {**f, key: 50} if n == name else f) for n, f in case.nodes),
@@ -130,3 +131,207 @@ def test_more_room_in_a_resource_that_is_not_waited_for_helps_nobody(case: Case,
     )
     wider, same_demand = roomier.build()
     assert isinstance(place(same_demand, wider.snapshot, scoring=Scoring.PACK), Unplaced)
+
+
+def _spots(plan: Plan | Unplaced) -> dict[str, int]:
+    """Members by node, whatever their class."""
+    assert isinstance(plan, Plan), sentence(plan)
+    spots: Counter[str] = Counter()
+    for each in plan.assignments:
+        spots[each.node] += each.count
+    return dict(spots)
+
+
+def _unplaced(answer: Plan | Unplaced) -> Unplaced:
+    assert isinstance(answer, Unplaced)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("scoring", "spots"),
+    [
+        pytest.param(Scoring.PACK, {"busy": 2, "big": 3}, id="pack: the busiest first, then where most fit"),
+        pytest.param(
+            Scoring.SPREAD, {"big": 2, "free": 2, "busy": 1}, id="spread: evenly, the least busy get the rest"
+        ),
+    ],
+)
+def test_scoring_decides_where_members_go(scoring: Scoring, spots: dict[str, int]) -> None:
+    cluster = Cluster([ledger("big", cpu=8000), ledger("busy", cpu=8000), ledger("free", cpu=4000)])
+    cluster.charge("busy", member_class(cpu=4000), uid="u")
+    demand = cluster.demand((member_class(cpu=2000), 5))
+
+    assert _spots(place(demand, cluster.snapshot, scoring=scoring)) == spots
+
+
+@pytest.mark.parametrize("scoring", list(Scoring))
+def test_nodes_that_would_rather_not_are_taken_last(scoring: Scoring) -> None:
+    cluster = Cluster([ledger("a", taints=(SOFT,)), ledger("b"), ledger("c", taints=(SOFT, HARD))])
+    one = member_class(cpu=4000)
+
+    assert _spots(place(cluster.demand((one, 2)), cluster.snapshot, scoring=scoring)) == {"b": 2}
+    assert _spots(place(cluster.demand((one, 3)), cluster.snapshot, scoring=scoring)) == {"b": 2, "a": 1}
+
+
+def test_members_that_ask_for_a_host_port_never_share_a_node() -> None:
+    cluster = Cluster([ledger("a"), ledger("b"), ledger("c")])
+    cluster.charge("b", member_class(ports=(80,)), uid="u")
+
+    answer = place(cluster.demand((member_class(ports=(80,)), 3)), cluster.snapshot, scoring=Scoring.PACK)
+
+    assert _unplaced(answer).fitting == 2
+    assert dict(_unplaced(answer).classes[0].node_reasons) == {NodeReason.HOST_PORT: 3}
+    assert "pods" in _unplaced(answer).wake_resources
+
+
+def test_the_tightest_class_goes_first() -> None:
+    cluster = Cluster([ledger("any", cpu=8000), ledger("zoned", cpu=8000, labels={"zone": "a"})])
+    loose, tight = member_class(cpu=8000), member_class(cpu=8000, selector={"zone": "a"})
+
+    answer = place(cluster.demand((loose, 1), (tight, 1)), cluster.snapshot, scoring=Scoring.PACK)
+
+    assert _spots(answer) == {"any": 1, "zoned": 1}
+
+
+def test_earlier_classes_are_preferred_where_some_members_may_be_left_out() -> None:
+    cluster = Cluster([ledger("n1", cpu=4000)])
+    first, second = member_class(cpu=1000), member_class(cpu=2000)
+    demand = cluster.demand((first, 3), (second, 2), need=3)
+
+    answer = place(demand, cluster.snapshot, scoring=Scoring.PACK)
+
+    assert isinstance(answer, Plan)
+    assert answer.assignments == (Assignment(demand.classes[0].class_id, "n1", 3),)
+
+
+def test_a_later_class_steps_in_where_an_earlier_one_does_not_fit() -> None:
+    cluster = Cluster([ledger("n1", cpu=4000)])
+    demand = cluster.demand((member_class(cpu=3000), 2), (member_class(cpu=1000), 2), need=3)
+
+    assert _unplaced(place(demand, cluster.snapshot, scoring=Scoring.PACK)).fitting == 2
+    fewer = Demand(demand.classes, 2)
+    assert _spots(place(fewer, cluster.snapshot, scoring=Scoring.PACK)) == {"n1": 2}
+
+
+def test_a_mix_that_no_order_of_classes_finds_is_found_by_exact_search() -> None:
+    # Either class alone fills both nodes from the first on; only one of each per node serves all four.
+    cluster = Cluster([ledger("a", cpu=5000, gpu=5), ledger("b", cpu=5000, gpu=5)])
+    wide, deep = member_class(cpu=2000, gpu=3), member_class(cpu=3000, gpu=2)
+
+    answer = place(cluster.demand((wide, 2), (deep, 2)), cluster.snapshot, scoring=Scoring.PACK)
+
+    assert _spots(answer) == {"a": 2, "b": 2}
+
+
+def test_a_resource_that_no_node_lists_fits_nowhere() -> None:
+    cluster = Cluster([ledger("a"), ledger("b")])
+
+    answer = _unplaced(place(cluster.demand((member_class(gpu=1), 1)), cluster.snapshot, scoring=Scoring.PACK))
+
+    assert answer.classes[0].node_reasons == (("Insufficient nvidia.com/gpu", 2),)
+    assert answer.wake_resources == {"nvidia.com/gpu"}
+
+
+def test_a_resource_that_is_used_up_excludes_nobody_who_does_not_ask_for_it() -> None:
+    cluster = Cluster([ledger("a", cpu=0, gpu=1)])
+    cluster.charge("a", member_class(cpu=5000), uid="u")
+
+    assert _spots(place(cluster.demand((member_class(gpu=1), 1)), cluster.snapshot, scoring=Scoring.PACK)) == {"a": 1}
+
+
+def test_a_class_with_a_requirement_that_nothing_checks_is_never_placed() -> None:
+    cluster = Cluster([ledger("a")])
+
+    answer = place(
+        cluster.demand((member_class(unsupported=("resource claims",)), 1)), cluster.snapshot, scoring=Scoring.PACK
+    )
+
+    assert _unplaced(answer).classes[0].node_reasons == ((NodeReason.UNSUPPORTED, 1),)
+
+
+@pytest.mark.parametrize("need", [0, -1, 3])
+def test_a_need_that_cannot_be_is_refused(need: int) -> None:
+    cluster = Cluster([ledger("a")])
+
+    with pytest.raises(ValueError, match=f"need is {need}"):
+        place(cluster.demand((member_class(), 2), need=need), cluster.snapshot, scoring=Scoring.PACK)
+
+
+@pytest.mark.parametrize(
+    ("min_resources", "own", "shortfall"),
+    [
+        pytest.param({"cpu": 12_000}, {}, (), id="reached exactly"),
+        pytest.param({"cpu": 12_001}, {}, (Shortfall("cpu", 12_001, 12_000),), id="missed by one"),
+        pytest.param({"cpu": 13_000}, {"cpu": 1000}, (), id="with what the gang has"),
+        pytest.param({"a/b": 1}, {}, (Shortfall("a/b", 1, 0),), id="resource that no node lists"),
+        pytest.param({"pods": 10**6}, {}, (), id="pods means the need"),
+        pytest.param(
+            {"cpu": 12_001, "a/b": 2},
+            {"a/b": 1},
+            (Shortfall("a/b", 2, 1), Shortfall("cpu", 12_001, 12_000)),
+            id="every one that is missed",
+        ),
+    ],
+)
+def test_min_resources_must_be_free_on_usable_nodes(
+    min_resources: dict[str, int], own: dict[str, int], shortfall: tuple[Shortfall, ...]
+) -> None:
+    cluster = Cluster(
+        [
+            ledger("a", cpu=8000),
+            ledger("b", cpu=8000),
+            ledger("overdrawn", cpu=1000),
+            ledger("cordoned", cpu=8000, unschedulable=True),
+        ]
+    )
+    cluster.charge("b", member_class(cpu=4000), uid="u1")
+    cluster.charge("overdrawn", member_class(cpu=2000), uid="u2")
+    plain = cluster.demand((member_class(cpu=1000), 2))
+    demand = Demand(plain.classes, 2, min_resources=tuple(min_resources.items()), own=tuple(own.items()))
+
+    answer = place(demand, cluster.snapshot, scoring=Scoring.PACK)
+
+    if shortfall:
+        assert _unplaced(answer).shortfall == shortfall
+        assert _unplaced(answer).obstructed
+        assert _unplaced(answer).wake_resources >= {each.resource for each in shortfall}
+        assert Cause.NODE_RULES in _unplaced(answer).wake
+    else:
+        assert isinstance(answer, Plan)
+
+
+def test_sums_beyond_64_bits_stay_exact() -> None:
+    cluster = Cluster([ledger(f"n{number:04}", cpu=2**53 - 2) for number in range(2000)])
+    plain = cluster.demand((member_class(cpu=1), 1))
+    demand = Demand(plain.classes, 1, min_resources=(("cpu", 2**64 + 7),))
+
+    answer = place(demand, cluster.snapshot, scoring=Scoring.PACK)
+
+    assert _unplaced(answer).shortfall == (Shortfall("cpu", 2**64 + 7, 2000 * (2**53 - 2)),)
+
+
+def test_windows_are_searched_until_one_has_room() -> None:
+    cluster = Cluster([ledger(f"n{number}", cpu=1000 * number) for number in range(6)])
+    demand = cluster.demand((member_class(cpu=3000), 1))
+
+    answer = place(demand, cluster.snapshot, scoring=Scoring.SPREAD, window_size=2)
+
+    assert answer == Plan((Assignment(demand.classes[0].class_id, "n3", 1),), rows_scanned=4)
+
+
+def test_a_gang_larger_than_every_window_is_placed_over_all_nodes() -> None:
+    cluster = Cluster([ledger(f"n{number}", cpu=1000) for number in range(6)])
+
+    answer = place(cluster.demand((member_class(cpu=1000), 6)), cluster.snapshot, scoring=Scoring.PACK, window_size=4)
+
+    assert len(_spots(answer)) == 6
+
+
+def test_a_gang_too_big_for_exact_search_says_that_its_figure_may_be_low() -> None:
+    cluster = Cluster([ledger(f"n{number:03}", cpu=7 + number % 5, gpu=5 + number % 7) for number in range(60)])
+    classes = [(member_class(cpu=cpu, gpu=gpu), 40) for cpu, gpu in ((2, 3), (3, 2), (1, 4), (4, 1), (2, 2))]
+
+    answer = _unplaced(place(cluster.demand(*classes), cluster.snapshot, scoring=Scoring.PACK))
+
+    assert not answer.exact
+    assert "Room was found for" in sentence(answer)
