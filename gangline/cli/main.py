@@ -1,0 +1,41 @@
+"""The command `gangline`, also installed as `kubectl-gang`: one group, each command imported when it is asked for."""
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+COMMANDS: Final = {
+    "demo": "Walk through what a gang scheduler does, each step verified.",
+    "kubelets": "Bring up simulated nodes on any API server.",
+    "sandbox": "Run a small Kubernetes in this process.",
+}
+
+
+class CommandsOnDemand(click.Group):
+    """A group whose commands live in modules of their own name; `--help` imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command, or None when there is no such one."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"gangline.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the texts above."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(cls=CommandsOnDemand)
+@click.version_option(package_name="gangline", message="%(package)s %(version)s")
+def main() -> None:
+    """Gangline: the pods of one PodGroup start together or not at all."""
