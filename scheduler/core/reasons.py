@@ -149,7 +149,7 @@ def _members(unplaced: Unplaced) -> str:
     if not unplaced.missing:
         return ""
     if unplaced.need == 1:
-        needs = _amounts(unplaced.missing[0].each)
+        needs = _needs(unplaced.missing[0])
         return f"It needs {needs}." if needs else ""
     fitting = f"{unplaced.fitting} of {unplaced.need} members fit"
     if not unplaced.exact:
@@ -158,12 +158,19 @@ def _members(unplaced: Unplaced) -> str:
 
 
 def _more(unplaced: Unplaced, missing: Missing) -> str:
-    is_one = missing.count == 1
-    amounts = _amounts(missing.each)
-    need = f"{'needs' if is_one else 'need'} {amounts}{'' if is_one else ' each'}" if amounts else "find no node"
-    text = f"{missing.count} more {need if amounts or not is_one else 'finds no node'}"
+    needs = _needs(missing)
+    if missing.count == 1:
+        text = f"1 more needs {needs}" if needs else "1 more finds no node"
+    else:
+        text = f"{missing.count} more need {needs} each" if needs else f"{missing.count} more find no node"
     first, own = unplaced.missing[0].class_id, _counted(unplaced, missing.class_id)
     return text if own == _counted(unplaced, first) else f"{text} ({own})"
+
+
+def _needs(missing: Missing) -> str:
+    amounts = _amounts(tuple(item for item in missing.each if item[0] != "pods"))
+    slot = "a free pod slot" if "pods" in dict(missing.each) else ""
+    return " and ".join(part for part in (amounts, slot) if part)
 
 
 def _amounts(amounts: tuple[tuple[str, int], ...]) -> str:
