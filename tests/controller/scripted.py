@@ -1,4 +1,4 @@
-"""An HTTP server that answers patches as a test says, and remembers them."""
+"""An HTTP server that answers as a test says, and remembers the patches that it got."""
 
 import asyncio
 import json
@@ -18,6 +18,9 @@ class ScriptedServer:
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, dict[str, str]]] = []
+        self.lists: dict[str, list[dict[str, Any]]] = {}
+        self.may_list = {"pods": asyncio.Event(), "podgroups": asyncio.Event()}
+        self.watched = {"pods": asyncio.Event(), "podgroups": asyncio.Event()}
         self.dropped_fields: set[str] = set()
         self.patches: list[dict[str, Any]] = []
         self.arrived = asyncio.Event()
@@ -25,6 +28,8 @@ class ScriptedServer:
         self.may_answer.set()
 
     async def handle(self, request: web.Request) -> web.Response:
+        if request.method == "GET":
+            return await self._list(request)
         patch = json.loads(await request.read())
         self.patches.append(patch)
         self.arrived.set()
@@ -39,11 +44,19 @@ class ScriptedServer:
         kept = {field: value for field, value in patch["status"].items() if field not in self.dropped_fields and value}
         return web.json_response({"metadata": metadata, "status": kept})
 
+    async def _list(self, request: web.Request) -> web.Response:
+        plural = request.path.rpartition("/")[2]
+        if "watch" in request.query:
+            self.watched[plural].set()
+            await asyncio.Event().wait()
+        await self.may_list[plural].wait()
+        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": self.lists[plural]})
+
 
 @asynccontextmanager
 async def scripted(scratch: Path) -> AsyncIterator[tuple[ScriptedServer, Client]]:
     server = ScriptedServer()
-    runner = web.ServerRunner(web.Server(server.handle), shutdown_timeout=0.1)  # type: ignore[arg-type] # BaseRequest has all that is used
+    runner = web.ServerRunner(web.Server(server.handle, handler_cancellation=True), shutdown_timeout=0.1)  # type: ignore[arg-type] # BaseRequest has all that is used
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:

@@ -1,6 +1,7 @@
 """The controller against an API server over HTTP, with no scheduler running."""
 
 import asyncio
+import json
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -18,6 +20,7 @@ from gangline.contract.names import POD_GROUP_LABEL
 from gangline.contract.podgroup import PodGroup
 from gangline.kube.reflector import Change, Observed, Reflector
 from gangline.kube.wire.resources import NAMESPACES, POD_GROUPS, PODS
+from tests.controller.builders import group, pod
 from tests.controller.cluster import (
     DEADLINE_S,
     PG,
@@ -29,6 +32,7 @@ from tests.controller.cluster import (
     running,
     upstreams_crd,
 )
+from tests.controller.scripted import scripted
 
 
 @pytest.fixture
@@ -129,6 +133,18 @@ async def test_a_restart_writes_nothing_when_nothing_changed(cluster: Cluster) -
     assert {key: cluster.seen[key][-1] for key in before} == before
     assert registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Written"}) == 1
     assert cluster.warnings == []
+
+
+async def test_nothing_is_written_before_all_pods_are_known(tmp_path: Path) -> None:
+    async with scripted(tmp_path) as (server, client):
+        server.lists["podgroups"] = [json.loads(msgspec.json.encode(group(1)))]
+        server.lists["pods"] = [json.loads(msgspec.json.encode(pod("R")))]
+        server.may_list["podgroups"].set()
+        async with running(Cluster(client, tmp_path / "config"), coalesce_s=0.0), asyncio.timeout(DEADLINE_S):
+            await server.watched["podgroups"].wait()
+            server.may_list["pods"].set()
+            await server.arrived.wait()
+    assert [patch["status"]["phase"] for patch in server.patches] == ["Running"]
 
 
 async def test_spec_and_metadata_of_others_survive_every_write(cluster: Cluster) -> None:
