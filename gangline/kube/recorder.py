@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Final
 
@@ -38,6 +38,7 @@ class EventRecorder:
         instance: str,
         clock: Clock | None = None,
         utc: Callable[[], datetime] = utc_now,
+        wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
         rate: float = 50.0,
         burst: int = 100,
@@ -46,6 +47,7 @@ class EventRecorder:
         self._client = client
         self._clock = clock or MonotonicClock()
         self._utc = utc
+        self._wait = wait
         self._jitter = jitter
         self._bucket = TokenBucket(rate, burst)
         self._log = EventLog(component=component, instance=instance, limit=limit)
@@ -89,7 +91,8 @@ class EventRecorder:
         """Write for ever."""
         while True:
             await self._until_due()
-            await asyncio.sleep(self._bucket.take(self._clock.now()))
+            while (delay_s := self._bucket.take(self._clock.now())) > 0:
+                await self._wait(delay_s)
             await self._write_next(self._clock.now())
 
     async def flush(self, deadline_s: float) -> bool:

@@ -189,5 +189,5 @@ def _series_body(series: _Series) -> dict[str, Any]:
 def _cut(note: str) -> str:
     encoded = note.encode("utf-8", "replace")
     if len(encoded) <= NOTE_LIMIT_BYTES:
-        return note
+        return encoded.decode()
     return encoded[: NOTE_LIMIT_BYTES - 3].decode("utf-8", "ignore") + "..."

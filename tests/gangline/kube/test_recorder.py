@@ -1,0 +1,152 @@
+"""The recorder: never in the way, bounded, and counted."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gangline.base.clock import ManualClock
+from gangline.kube.client import Client, connect
+from gangline.kube.recorder import EventRecorder, ObjectReference
+from tests.support.scripted_server import Exchange, ScriptedServer, write_kubeconfig
+
+POD = ObjectReference.of("Pod", "team", "a", "uid-a")
+DEADLINE_S = 20.0
+
+
+class EventServer:
+    """Takes Events; `status` is what it answers."""
+
+    def __init__(self) -> None:
+        self.status = 201
+        self.notes: list[str] = []
+        self.came = asyncio.Event()
+
+    async def handle(self, exchange: Exchange) -> None:
+        if self.status == 0:
+            await exchange.stay_silent()
+        body: dict[str, Any] = json.loads(exchange.request.body)
+        self.notes.append(body.get("note", "series"))
+        self.came.set()
+        reason = "AlreadyExists" if self.status == 409 else ""
+        await exchange.answer(self.status, {"kind": "Status", "code": self.status, "reason": reason})
+
+    async def until_came(self, count: int) -> None:
+        async with asyncio.timeout(DEADLINE_S):
+            while len(self.notes) < count:
+                self.came.clear()
+                await self.came.wait()
+
+
+@pytest.fixture
+async def server() -> EventServer:
+    return EventServer()
+
+
+@pytest.fixture
+async def client(server: EventServer, tmp_path: Path) -> AsyncIterator[Client]:
+    async with ScriptedServer(server.handle) as listening:
+        kubeconfig = write_kubeconfig(tmp_path / "config", listening.url)
+        async with connect(kubeconfig, user_agent="test/1") as client:
+            yield client
+
+
+@asynccontextmanager
+async def running(recorder: EventRecorder) -> AsyncIterator[None]:
+    task = asyncio.create_task(recorder.run(), name="recorder")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def recorder_of(client: Client, **options: Any) -> EventRecorder:
+    return EventRecorder(client, component="gangline.io/scheduler", instance="host-1", **options)
+
+
+def record(recorder: EventRecorder, note: str, name: str | None = None) -> None:
+    recorder.record(POD, "Normal", "Scheduled", note, "Binding", name=name)
+
+
+async def test_events_are_written_in_order_while_it_runs(client: Client, server: EventServer) -> None:
+    recorder = recorder_of(client)
+    async with running(recorder):
+        record(recorder, "one")
+        record(recorder, "two")
+        await server.until_came(2)
+        record(recorder, "three")
+        await server.until_came(3)
+
+    assert server.notes == ["one", "two", "three"]
+    assert recorder.dropped == 0
+
+
+async def test_flush_writes_what_waits_also_what_is_not_due(client: Client, server: EventServer) -> None:
+    recorder = recorder_of(client)
+    record(recorder, "one")
+    await recorder.flush(DEADLINE_S)
+    record(recorder, "one")
+
+    assert await recorder.flush(DEADLINE_S)
+    assert server.notes == ["one", "series"]
+    assert (recorder.written, len(recorder)) == (2, 0)
+
+
+async def test_flush_gives_up_at_its_deadline(client: Client, server: EventServer) -> None:
+    server.status = 0
+    recorder = recorder_of(client)
+    record(recorder, "one")
+
+    assert not await recorder.flush(0.05)
+
+
+async def test_a_second_create_under_one_name_is_harmless(client: Client, server: EventServer) -> None:
+    server.status = 409
+    recorder = recorder_of(client)
+    record(recorder, "timed out", name="timeout-uid-1")
+
+    assert await recorder.flush(DEADLINE_S)
+    assert (recorder.dropped, len(recorder)) == (0, 0)
+
+
+@pytest.mark.parametrize("status", [403, 422, 503], ids=["forbidden", "invalid", "never-well"])
+async def test_what_is_refused_or_given_up_is_counted(client: Client, server: EventServer, status: int) -> None:
+    server.status = status
+    recorder = recorder_of(client)
+    record(recorder, "one")
+
+    await recorder.flush(DEADLINE_S)
+
+    assert (recorder.dropped, recorder.written, len(recorder)) == (1, 0, 0)
+    assert len(server.notes) == (5 if status == 503 else 1)
+
+
+async def test_what_has_no_room_is_dropped_and_counted(client: Client) -> None:
+    recorder = recorder_of(client, limit=10)
+
+    for number in range(25):
+        record(recorder, str(number))
+
+    assert (len(recorder), recorder.dropped) == (10, 15)
+
+
+async def test_writes_keep_to_the_rate(client: Client, server: EventServer) -> None:
+    clock = ManualClock()
+    times: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        times.append(seconds)
+        clock.advance(seconds)
+
+    recorder = recorder_of(client, rate=0.1, burst=3, clock=clock, wait=wait)
+    async with running(recorder):
+        for number in range(5):
+            record(recorder, str(number))
+        await server.until_came(5)
+
+    assert times == [10.0, 10.0]
