@@ -62,18 +62,18 @@ class Plan(Struct, frozen=True):
     rows_scanned: int
 
 
-def place(
-    demand: Demand, snapshot: Snapshot, *, scoring: Scoring, window_size: int = WINDOW_SIZE
-) -> Plan | Unplaced:
+def place(demand: Demand, snapshot: Snapshot, *, scoring: Scoring, window_size: int = WINDOW_SIZE) -> Plan | Unplaced:
     """Find room for `need` members at once, on the snapshot as it is; it is the same afterwards.
 
     Clusters larger than `window_size` nodes are searched piece by piece, then whole.
 
     Where need is less than all members, any of them may be left out, the later classes first if that works.
     Equal input gives an equal answer, whatever the rows. With several classes a plan may be missed only where the gang
-    is too big for exact search; then `Unplaced.exact` is False. Raises ValueError for a need that cannot be.
+    is too big for exact search; then `Unplaced.exact` is False. Raises ValueError for a need that cannot be and for a class without members.
     """
     members = sum(each.count for each in demand.classes)
+    if any(each.count < 1 for each in demand.classes):
+        raise ValueError(f"a class without members is no demand: {demand.classes}")
     if not 1 <= demand.need <= members:
         raise ValueError(
             f"need is {demand.need}: it must be at least 1 and at most the {members} members of the demand"
@@ -86,7 +86,7 @@ def place(
 
 def _placed(demand: Demand, snapshot: Snapshot, scoring: Scoring, window_size: int) -> Plan | Unplaced:
     rows_scanned, need = 0, demand.need
-    attempt, classes = Attempt((), 0), list[Candidates]()
+    attempt, classes = Attempt((), 0, 0), list[Candidates]()
     shortfall: tuple[Shortfall, ...] = ()
     with snapshot.trial() as trial:
         _take_holds(demand, snapshot, trial)
@@ -94,7 +94,7 @@ def _placed(demand: Demand, snapshot: Snapshot, scoring: Scoring, window_size: i
             classes = _candidates(demand, snapshot, window)
             shortfall = _shortfall(demand, snapshot, classes)
             attempt = search(snapshot, classes, need, scoring)
-            rows_scanned += len(window)
+            rows_scanned += attempt.rows_scanned
             if attempt.placed == need and not shortfall:
                 return Plan(_assignments(snapshot, attempt), rows_scanned)
         return explain(snapshot, classes, attempt, need=need, shortfall=shortfall, rows_scanned=rows_scanned)

@@ -19,6 +19,7 @@ from scheduler.core.columns import Columns
 from scheduler.core.model.ledger import Ledger, NodeFacts
 from scheduler.core.model.member_class import ClassId, ClassTable, MemberClass, NodeRules
 from scheduler.core.name_order import NameOrder
+from scheduler.core.node_traits import NodeTraits
 from scheduler.core.port_index import PortIndex
 from scheduler.core.verdicts import Judge, Verdicts
 
@@ -42,14 +43,13 @@ class Snapshot:
         self._classes = classes
         self._columns = Columns(capacity)
         self._row_of: dict[str, Row] = {}
-        self._names: list[str] = []
-        self._facts: list[NodeFacts] = []
+        self._nodes = NodeTraits()
         self._dead: list[Row] = []
         self._closed: Mask = np.zeros(capacity, np.bool_)
         self._marks: Mask = np.zeros(capacity, np.bool_)
         self._order = NameOrder()
         self._ports = PortIndex()
-        self._verdicts = Verdicts(capacity)
+        self._verdicts = Verdicts(self._nodes, capacity)
         self._trials: list[Trial] = []
 
     @property
@@ -67,8 +67,7 @@ class Snapshot:
         row = self._row_of.get(ledger.name)
         if row is None:
             row = self._add_row(ledger.name, facts)
-        elif facts != self._facts[row]:
-            self._facts[row] = facts
+        elif facts != self._nodes.facts[row]:
             self._verdicts.write(row, ledger.name, facts)
         self._columns.write(row, facts.allocatable, ledger.used)
         self._closed[row] = ledger.closed is not None
@@ -107,7 +106,7 @@ class Snapshot:
 
     def names(self, rows: Rows) -> list[str]:
         """Return the names of the nodes that have these rows."""
-        return [self._names[row] for row in rows.tolist()]
+        return [self._nodes.names[row] for row in rows.tolist()]
 
     def find(self, names: Iterable[str]) -> Rows:
         """Return the rows of the nodes with these names, in their order; names without a row are left out."""
@@ -178,15 +177,9 @@ class Snapshot:
             raise RuntimeError("a snapshot cannot be written while a trial is open: end the trial first")
 
     def _add_row(self, name: str, facts: NodeFacts) -> Row:
-        if self._dead:
-            row = self._dead.pop()
-            self._names[row], self._facts[row] = name, facts
-        else:
-            row = Row(len(self._names))
-            self._names.append(name)
-            self._facts.append(facts)
-            if row == self._columns.capacity:
-                self._grow()
+        row = self._dead.pop() if self._dead else Row(len(self._nodes.names))
+        if row == self._columns.capacity:
+            self._grow()
         self._row_of[name] = row
         self._order.add(row, name)
         self._verdicts.write(row, name, facts)
@@ -204,7 +197,7 @@ class Snapshot:
             return None
         return {
             "room": self._columns.describe(row),
-            "facts": self._facts[row],
+            "facts": self._nodes.facts[row],
             "closed": bool(self._closed[row]),
             "ports": sorted(self._ports.ports_of(row)),
         }

@@ -22,18 +22,18 @@ _REMEMBERED: Final = 128
 class Verdicts:
     """One array of codes for each judge and set of rules; the least recently asked for is forgotten first."""
 
-    __slots__ = ("_capacity", "_epoch", "_remembered", "_traits", "_written_at")
+    __slots__ = ("_capacity", "_epoch", "_nodes", "_remembered", "_written_at")
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, nodes: NodeTraits, capacity: int) -> None:
+        self._nodes = nodes
         self._capacity = capacity
-        self._traits = NodeTraits()
         self._epoch = 0
         self._written_at: Ranks = np.zeros(capacity, np.int64)
         self._remembered: dict[tuple[Judge, NodeRules], _Remembered] = {}
 
     def write(self, row: Row, name: str, facts: NodeFacts) -> None:
         """Take note of a row's node, new or changed; new rows come one after the other."""
-        self._traits.write(row, name, facts)
+        self._nodes.write(row, name, facts)
         self._epoch += 1
         self._written_at[row] = self._epoch
 
@@ -61,8 +61,8 @@ class Verdicts:
         if missing:
             remembered.codes = np.concatenate([remembered.codes, np.zeros(missing, np.uint8)])
         stale = np.flatnonzero(self._written_at > remembered.epoch)
-        examples, places = self._traits.alike(rules, stale)
-        names, facts = self._traits.names, self._traits.facts
+        examples, places = self._nodes.alike(rules, stale)
+        names, facts = self._nodes.names, self._nodes.facts
         codes = [judge(rules, names[row], facts[row]) for row in examples.tolist()]
         remembered.codes[stale] = np.array(codes, np.uint8)[places]
         remembered.epoch = self._epoch

@@ -25,10 +25,14 @@ class Share(Struct, frozen=True, eq=False):
 
 
 class Attempt(Struct, frozen=True, eq=False):
-    """`placed` members find room together; `is_best` when it is proven that no attempt can place more."""
+    """`placed` members find room together; `is_best` when it is proven that no attempt can place more.
+
+    `rows_scanned` counts a row once for each time that it was looked at on the way.
+    """
 
     shares: tuple[Share, ...]
     placed: int
+    rows_scanned: int
     is_best: bool = False
 
     def take(self, trial: Trial) -> None:
@@ -44,6 +48,7 @@ class Attempt(Struct, frozen=True, eq=False):
 def fill(snapshot: Snapshot, order: Sequence[Candidates], need: int, scoring: Scoring) -> Attempt:
     """Place class after class, each as many of its members as are needed and fit beside the earlier ones."""
     shares: list[Share] = []
+    rows_scanned = 0
     with snapshot.trial() as trial:
         for candidates in order:
             wanted = min(candidates.count, need - _total(shares))
@@ -52,8 +57,9 @@ def fill(snapshot: Snapshot, order: Sequence[Candidates], need: int, scoring: Sc
             if shares:
                 trial.take(shares[-1].rows, shares[-1].counts, shares[-1].candidates.request)
             members = capacity(snapshot, candidates)
+            rows_scanned += len(members)
             shares.append(Share(candidates, *choose(snapshot, candidates, members, wanted, scoring)))
-    return Attempt(tuple(shares), _total(shares))
+    return Attempt(tuple(shares), _total(shares), rows_scanned)
 
 
 def _total(shares: Iterable[Share]) -> int:

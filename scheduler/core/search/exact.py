@@ -47,23 +47,30 @@ class _Placed(Struct, frozen=True, eq=False):
 
 
 def exact(snapshot: Snapshot, classes: Sequence[Candidates], need: int) -> Attempt:
-    """Find the attempt that places most of the need; `is_best` unless the budget ended the search."""
+    """Find the attempt that places most of the need: `is_best`, or nothing when the budget has ended the search."""
     budget = _Budget(_STEPS)
+    try:
+        frontier = _frontier(snapshot, classes, need, budget)
+    except _OutOfStepsError:
+        return Attempt((), 0, _STEPS)
+    return _attempt(classes, frontier, need, _STEPS - budget.left)
+
+
+def _frontier(
+    snapshot: Snapshot, classes: Sequence[Candidates], need: int, budget: _Budget
+) -> dict[Mix, _Placed | None]:
+    """Return the best mixes that all rows can take together, or those of the first rows that suffice."""
     limits = tuple(candidates.count for candidates in classes)
     frontier: dict[Mix, _Placed | None] = {(0,) * len(classes): None}
-    is_best = True
-    try:
-        for mixes, rows in _alike(snapshot, classes, budget):
-            for row in rows:
-                wider = _extended(frontier, mixes, row, limits, budget)
-                if wider.keys() == frontier.keys():
-                    break
-                frontier = wider
-                if max(map(sum, frontier)) >= need:
-                    return _attempt(classes, frontier, need, is_best=True)
-    except _OutOfStepsError:
-        is_best = False
-    return _attempt(classes, frontier, need, is_best=is_best)
+    for mixes, rows in _alike(snapshot, classes, budget):
+        for row in rows:
+            wider = _extended(frontier, mixes, row, limits, budget)
+            if wider.keys() == frontier.keys():
+                break
+            frontier = wider
+            if max(map(sum, frontier)) >= need:
+                return frontier
+    return frontier
 
 
 def _alike(
@@ -136,7 +143,7 @@ def _undominated(mixes: Sequence[Mix], budget: _Budget) -> list[Mix]:
 
 
 def _attempt(
-    classes: Sequence[Candidates], frontier: dict[Mix, _Placed | None], need: int, *, is_best: bool
+    classes: Sequence[Candidates], frontier: dict[Mix, _Placed | None], need: int, rows_scanned: int
 ) -> Attempt:
     """Read a way back from the mix that places most; among equals from the one with most of the first classes."""
     mix = max(frontier, key=lambda each: (min(need, sum(each)), each))
@@ -154,7 +161,7 @@ def _attempt(
         for candidates, taken in zip(classes, takes, strict=True)
         if taken
     )
-    return Attempt(shares, sum(wanted), is_best)
+    return Attempt(shares, sum(wanted), rows_scanned, is_best=True)
 
 
 def _trimmed(mix: Mix, need: int) -> Mix:

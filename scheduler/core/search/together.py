@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Final
 
+from msgspec.structs import replace
+
 from scheduler.core.events import Scoring
 from scheduler.core.filters.resources import total_free
 from scheduler.core.search.attempt import Attempt, fill
@@ -20,22 +22,23 @@ _FEW_ORDERS: Final = 4
 def search(snapshot: Snapshot, classes: Sequence[Candidates], need: int, scoring: Scoring) -> Attempt:
     """Find the attempt that places most of the need."""
     if len(classes) == 1:
-        attempt = fill(snapshot, classes, need, scoring)
-        return Attempt(attempt.shares, attempt.placed, is_best=True)
+        return replace(fill(snapshot, classes, need, scoring), is_best=True)
     alone = [fits(snapshot, candidates) for candidates in classes]
     orders = _orders(classes, alone, need)
     best = fill(snapshot, next(orders), need, scoring)
-    if best.placed == need:
-        return Attempt(best.shares, best.placed, is_best=True)
-    bound = min(need, sum(alone), _bound_by_sums(snapshot, classes))
-    for order in orders:
-        if best.placed == bound:
-            return Attempt(best.shares, best.placed, is_best=True)
+    rows_scanned = best.rows_scanned + sum(len(candidates.rows) for candidates in classes)
+    bound = need if best.placed == need else min(need, sum(alone), _bound_by_sums(snapshot, classes))
+    while best.placed < bound and (order := next(orders, None)) is not None:
         attempt = fill(snapshot, order, need, scoring)
+        rows_scanned += attempt.rows_scanned
         if attempt.placed > best.placed:
             best = attempt
+    if best.placed == bound:
+        return replace(best, rows_scanned=rows_scanned, is_best=True)
     found = exact(snapshot, classes, need)
-    return found if found.is_best or found.placed > best.placed else best
+    # An unfinished search may leave room for more members, and then no reason could be given against them.
+    best = found if found.is_best else best
+    return replace(best, rows_scanned=rows_scanned + found.rows_scanned)
 
 
 def _orders(classes: Sequence[Candidates], alone: Sequence[int], need: int) -> Iterator[Sequence[Candidates]]:

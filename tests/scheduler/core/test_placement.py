@@ -70,6 +70,7 @@ def test_every_node_has_a_reason_against_each_missing_member(case: Case) -> None
     if isinstance(answer, Plan):
         return
 
+    assert bool(answer.missing) == (answer.fitting < answer.need)
     verdicts = {verdict.class_id: dict(verdict.node_reasons) for verdict in answer.classes}
     for missing in answer.missing:
         reasons = verdicts[missing.class_id]
@@ -310,6 +311,13 @@ def test_sums_beyond_64_bits_stay_exact() -> None:
     assert _unplaced(answer).shortfall == (Shortfall("cpu", 2**64 + 7, 2000 * (2**53 - 2)),)
 
 
+def test_a_class_without_members_is_refused() -> None:
+    cluster = Cluster([ledger("a")])
+
+    with pytest.raises(ValueError, match="without members"):
+        place(cluster.demand((member_class(), 0), (member_class(cpu=1), 1)), cluster.snapshot, scoring=Scoring.PACK)
+
+
 def test_windows_are_searched_until_one_has_room() -> None:
     cluster = Cluster([ledger(f"n{number}", cpu=1000 * number) for number in range(6)])
     demand = cluster.demand((member_class(cpu=3000), 1))
@@ -335,3 +343,15 @@ def test_a_gang_too_big_for_exact_search_says_that_its_figure_may_be_low() -> No
 
     assert not answer.exact
     assert "Room was found for" in sentence(answer)
+
+
+def test_a_class_that_may_go_anywhere_yields_to_a_choosy_one_in_gangs_too_big_for_exact_search() -> None:
+    # The plain class is the tighter one, and by name it would take the nodes that the other one needs.
+    chosen = [ledger(f"a{number:03}", cpu=1000, labels={"zone": "a"}) for number in range(400)]
+    others = [ledger(f"b{number:03}", cpu=1000) for number in range(400)]
+    cluster = Cluster(chosen + others)
+    demand = cluster.demand((member_class(cpu=1000), 400), (member_class(cpu=1000, selector={"zone": "a"}), 150))
+
+    answer = place(demand, cluster.snapshot, scoring=Scoring.PACK)
+
+    assert sum(_spots(answer).values()) == 550

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec.structs import replace
 
+from gangline.contract.pod import NodeSelectorTerm, SelectorRequirement
 from scheduler.core.arrays import AMOUNT_LIMIT
 from scheduler.core.events import Scoring
 from scheduler.core.filters.node_facts import first_failure
@@ -29,7 +30,13 @@ _FACTS = st.builds(
     deleting=st.booleans(),
     allocatable=st.dictionaries(st.sampled_from(["cpu", "memory", "a/b"]), st.integers(-5, 2**63 - 1)),
 )
-_RULES = [NodeRules(), NodeRules(selector=(("zone", "a"),)), NodeRules(selector=(("rack", "1"), ("zone", "b")))]
+_NAMED = SelectorRequirement(key="metadata.name", operator="In", values=("n1",))
+_RULES = [
+    NodeRules(),
+    NodeRules(selector=(("zone", "a"),)),
+    NodeRules(selector=(("rack", "1"), ("zone", "b"))),
+    NodeRules(affinity=(NodeSelectorTerm(match_fields=(_NAMED,)),)),
+]
 
 
 class SnapshotMachine(RuleBasedStateMachine):
