@@ -41,6 +41,10 @@ def group(minimum: int = 2, **status: Any) -> Any:
     return {"metadata": {"name": "g", "namespace": "ns"}, "spec": {"minMember": minimum}, "status": status}
 
 
+def said(reason: str) -> Any:
+    return [{"type": "PodScheduled", "status": "False", "reason": reason}]
+
+
 RUNNING: dict[str, Any] = {"phase": "Running", "scheduled": 2, "running": 2}
 TWO = [pod("a", node="n", phase="Running"), pod("b", node="n", phase="Running")]
 
@@ -61,7 +65,7 @@ def test_a_true_cluster_is_clean() -> None:
         pytest.param(
             [TWO[0], pod("b")],
             [group(phase="Scheduling", scheduled=1, running=1)],
-            [node()],
+            [node(cpu="1")],
             "partly-bound",
             id="half-a-gang",
         ),
@@ -82,7 +86,32 @@ def test_a_true_cluster_is_clean() -> None:
             "bound-but-unscheduled",
             id="stale-condition-on-a-bound-pod",
         ),
-        pytest.param([pod("a", group="", conditions=[])], [], [node()], "waits-without-reason", id="silent-wait"),
+        pytest.param(
+            [pod("a", group="", cpu="9", conditions=[])], [], [node()], "waits-without-reason", id="silent-wait"
+        ),
+        pytest.param([pod("a", group="")], [], [node()], "waits-though-it-fits", id="idle-single"),
+        pytest.param(
+            [pod("a"), pod("b")], [group(phase="Scheduling")], [node()], "waits-though-it-fits", id="idle-gang"
+        ),
+        pytest.param(
+            [*TWO, pod("c")], [group(**RUNNING)], [node()], "waits-though-it-fits", id="idle-surplus-of-a-gang"
+        ),
+        pytest.param([pod("a")], [group(phase="Pending")], [node()], "untrue-reason", id="incomplete-says-no-room"),
+        pytest.param(
+            [pod("a", conditions=said("GangIncomplete")), pod("b", conditions=said("GangIncomplete"))],
+            [group(phase="Scheduling")],
+            [node(cpu="1")],
+            "untrue-reason",
+            id="complete-says-incomplete",
+        ),
+        pytest.param([pod("a"), pod("b")], [], [node()], "untrue-reason", id="group-is-missing"),
+        pytest.param(
+            [pod("a"), pod("b", conditions=said("HeldForGang"))],
+            [group(phase="Scheduling")],
+            [node(cpu="1")],
+            "divided-gang",
+            id="members-say-different-things",
+        ),
     ],
 )
 def test_a_planted_violation_is_found(pods: list[Any], groups: list[Any], nodes: list[Any], expected: str) -> None:
@@ -110,3 +139,72 @@ def test_history_sees_a_pod_that_moves() -> None:
     history.apply("Pod", "MODIFIED", pod("a", node="m"))
 
     assert [violation.rule for violation in history.violations] == ["moved"]
+
+
+def half_started() -> judge.History:
+    history = judge.History()
+    history.apply("PodGroup", "ADDED", group())
+    for name in ("a", "b"):
+        history.apply("Pod", "ADDED", pod(name))
+    history.apply("Pod", "MODIFIED", pod("a", node="n"))
+    assert history.half_started == {"ns/g"}
+    return history
+
+
+def test_history_blames_binds_alone_only_where_nothing_else_happened() -> None:
+    history = half_started()
+    history.apply("Pod", "MODIFIED", pod("a", node="n", phase="Running"))
+    assert history.half_started == {"ns/g"}
+
+    history.apply("PodGroup", "MODIFIED", group(3))
+    assert history.half_started == {"ns/g"}, "a higher minMember does not explain a gang that never was whole"
+    history.apply("Pod", "MODIFIED", pod("b", node="n"))
+    history.apply("Pod", "ADDED", pod("c", node="n"))
+    assert not history.partial
+
+
+def test_history_excuses_a_gang_that_lost_a_member() -> None:
+    history = half_started()
+    history.apply("Pod", "MODIFIED", pod("b", node="n"))
+    history.apply("Pod", "DELETED", pod("b", node="n"))
+
+    assert history.excused == {"ns/g"}
+    assert not history.half_started
+
+
+def test_history_excuses_a_gang_whose_pod_was_relabelled_into_it() -> None:
+    history = judge.History()
+    history.apply("PodGroup", "ADDED", group())
+    history.apply("Pod", "ADDED", pod("a", node="n", group="other"))
+    history.apply("Pod", "MODIFIED", pod("a", node="n"))
+
+    assert history.excused == {"ns/g"}
+
+
+def test_history_excuses_binds_in_flight_when_a_node_goes() -> None:
+    history = half_started()
+    history.apply("Node", "DELETED", node("n"))
+
+    assert history.excused == {"ns/g"}
+
+
+def test_history_rebuilds_the_cluster_from_a_log() -> None:
+    history = judge.History()
+    for revision, (resource, object_) in enumerate((("pods", pod("a")), ("pods", pod("b")), ("nodes", node()))):
+        history.apply_line(
+            {
+                "revision": revision,
+                "type": "ADDED",
+                "group": "",
+                "resource": resource,
+                "key": object_["metadata"]["name"],
+                "object": object_,
+            }
+        )
+    history.apply_line(
+        {"revision": 9, "type": "DELETED", "group": "", "resource": "pods", "key": "a", "object": pod("a")}
+    )
+
+    assert [one.metadata.name for one in history.cluster().pods] == ["b"]
+    assert [one.metadata.name for one in history.cluster().nodes] == ["n"]
+    assert history.revision == 9

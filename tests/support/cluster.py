@@ -1,0 +1,338 @@
+"""A cluster for end-to-end tests: the sandbox, both services, a live view of it all, and the judge at the end.
+
+    async with running_cluster(nodes(1, cpu="9")) as cluster:
+        await cluster.create(*gang("g", 3, requests={"cpu": 3}))
+        await cluster.until(lambda: cluster.running("g") == 3, "the gang runs")
+
+Leaving it cleanly waits until the judge has no complaint about the cluster at rest, and until both services
+find nothing wrong with what they remember.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, TypeVar
+
+import aiohttp
+import msgspec
+from msgspec import Struct
+
+from gangline.contract.crd import crd
+from gangline.contract.membership import Named, link_of
+from gangline.contract.meta import Condition, Key, ObjectMeta
+from gangline.contract.node import Node
+from gangline.contract.pod import Pod
+from gangline.contract.podgroup import PodGroup
+from gangline.kube.client import Client, connect
+from gangline.kube.reflector import Change, Observed, Reflector, Removed
+from gangline.kube.wire import resources
+from gangline.kube.wire.changes import HasMetadata
+from gangline.kube.wire.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    Resource,
+)
+from gangline.sandbox.cluster import Sandbox
+from gangline.sandbox.controllers.run import Pace
+from gangline.sandbox.faults import Rule, RuleBook
+from gangline.sandbox.kubelets import register_nodes
+from gangline.sandbox.nodes import NodeGroup
+from tests.support import judge
+from tests.support.services import Process, Service, Task, eventually, running_process, start_task
+
+NAMESPACE: Final = "default"
+DEADLINE_S: Final = 20.0
+QUICK: Final = Pace(lost_node_s=0.2, job_backoff_s=0.2)
+
+T = TypeVar("T", bound=HasMetadata)
+_BY_KIND: Final = {value.kind: value for value in vars(resources).values() if isinstance(value, Resource)}
+
+
+class Reference(Struct, frozen=True):
+    """The object that an Event speaks of."""
+
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+
+
+class RecordedEvent(Struct, frozen=True):
+    """What tests read of an Event."""
+
+    metadata: ObjectMeta
+    regarding: Reference = Reference()
+    type: str = ""
+    reason: str = ""
+    note: str = ""
+
+
+class Cluster:
+    """What a test does to a cluster and sees of it."""
+
+    def __init__(self, sandbox: Sandbox, client: Client, group: asyncio.TaskGroup, directory: Path) -> None:
+        self.client = client
+        self.directory = directory
+        self.kubeconfig = sandbox.kubeconfig
+        self.url = sandbox.url
+        self.pods: dict[Key, Pod] = {}
+        self.nodes: dict[Key, Node] = {}
+        self.groups: dict[Key, PodGroup] = {}
+        self.events: dict[Key, RecordedEvent] = {}
+        self.services: dict[str, Service] = {}
+        self.scheduler_names: tuple[str, ...] = judge.SCHEDULER_NAMES
+        self._changed = asyncio.Event()
+        self._tasks: dict[str, Task] = {}
+        self._group = group
+
+    # Seeing
+
+    def watching(self) -> list[Reflector[Any]]:
+        """The watches behind the view, to be run."""
+        return [
+            Reflector(self.client, PODS, Pod, self._taker(self.pods)),
+            Reflector(self.client, NODES, Node, self._taker(self.nodes)),
+            Reflector(self.client, POD_GROUPS, PodGroup, self._taker(self.groups)),
+            Reflector(self.client, EVENTS, RecordedEvent, self._taker(self.events)),
+        ]
+
+    def _taker(self, seen: dict[Key, T]) -> Callable[[Change[T]], None]:
+        def take(change: Change[T]) -> None:
+            match change:
+                case Observed(object_):
+                    seen[object_.metadata.key] = object_
+                case Removed(key=key):
+                    seen.pop(key, None)
+                case _:
+                    return
+            self._changed.set()
+
+        return take
+
+    def of(self, name: str) -> list[Pod]:
+        """The pods of this PodGroup, ReplicaSet, Deployment or Job, or whose names begin so; those that go left out."""
+        return [
+            pod
+            for _, pod in sorted(self.pods.items())
+            if pod.metadata.deletion_timestamp is None
+            and (
+                link_of(pod) == Named(name)
+                or (pod.metadata.labels or {}).get("app") == name
+                or pod.metadata.name.startswith(f"{name}-")
+                or pod.metadata.name == name
+            )
+        ]
+
+    def bound(self, name: str) -> int:
+        """How many of those pods have a node."""
+        return sum(bool(pod.spec.node_name) for pod in self.of(name))
+
+    def waiting(self, name: str) -> int:
+        """How many of those pods have none."""
+        return sum(not pod.spec.node_name for pod in self.of(name))
+
+    def in_phase(self, name: str, phase: str) -> int:
+        """How many of those pods are in this phase."""
+        return sum(pod.status.phase == phase for pod in self.of(name))
+
+    def running(self, name: str) -> int:
+        """How many of those pods run."""
+        return self.in_phase(name, "Running")
+
+    def reasons(self, name: str) -> list[str]:
+        """What each of those pods that waits says: the reason of its condition, "" where nobody has said."""
+        return [said.reason if said else "" for said in map(waits_because, self._waiting(name))]
+
+    def messages(self, name: str) -> list[str]:
+        """The messages of those conditions."""
+        return [said.message if said else "" for said in map(waits_because, self._waiting(name))]
+
+    def _waiting(self, name: str) -> list[Pod]:
+        return [pod for pod in self.of(name) if not pod.spec.node_name]
+
+    def group(self, name: str, namespace: str = NAMESPACE) -> PodGroup:
+        """The PodGroup as last seen; one that nobody has seen is empty."""
+        return self.groups.get(Key(namespace, name), PodGroup())
+
+    def phase(self, name: str) -> str | None:
+        """The phase that a PodGroup shows."""
+        return self.group(name).status.phase
+
+    def said_of(self, kind: str, name: str) -> list[str]:
+        """Reasons of the Events about an object, sorted."""
+        return sorted(
+            event.reason
+            for event in self.events.values()
+            if (event.regarding.kind, event.regarding.name) == (kind, name)
+        )
+
+    async def until(self, holds: Callable[[], bool], what: str, within_s: float = DEADLINE_S) -> None:
+        """Wait until something holds of the view; fail with what was seen last."""
+        try:
+            async with asyncio.timeout(within_s):
+                while not holds():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"not within {within_s} s: {what}\n{self.picture()}") from None
+
+    def picture(self) -> str:
+        """The cluster in words, for a test that fails."""
+        lines = [f"node {key.name}: {node.status.allocatable}" for key, node in sorted(self.nodes.items())[:10]]
+        for key, group in sorted(self.groups.items())[:20]:
+            status = group.status
+            figures = (status.scheduled, status.running, status.succeeded, status.failed)
+            lines.append(f"podgroup {key}: minMember {group.spec.min_member} {status.phase} {figures}")
+        for key, pod in sorted(self.pods.items())[:60]:
+            said = waits_because(pod)
+            why = f"{said.reason}: {said.message}" if said else ""
+            lines.append(f"pod {key}: {pod.status.phase} on {pod.spec.node_name} {why}")
+        return "\n".join(lines)
+
+    # Doing
+
+    async def create(self, *bodies: dict[str, Any], namespace: str = NAMESPACE) -> None:
+        """Create objects, one after the other."""
+        for body in bodies:
+            await self.client.create(_BY_KIND[body["kind"]], namespace, body)
+
+    async def delete(self, kind: str, name: str, *, grace_period_s: int | None = None) -> None:
+        """Delete an object and, in the background, what it owns."""
+        await self.client.delete(
+            _BY_KIND[kind], Key(NAMESPACE, name), grace_period_s=grace_period_s, propagation="Background"
+        )
+
+    async def patch(self, kind: str, name: str, patch: dict[str, Any], **more: Any) -> None:
+        """Change an object by a merge patch."""
+        await self.client.patch(_BY_KIND[kind], Key(NAMESPACE, name), patch, **more)
+
+    async def add_nodes(self, *groups: NodeGroup) -> None:
+        """Bring up nodes."""
+        await register_nodes(self.client, groups)
+
+    # The sandbox itself
+
+    async def faults(self, *rules: Rule, seed: int = 7) -> None:
+        """Let these faults happen from now on, instead of those before."""
+        await self.admin("PUT", "faults", RuleBook(rules=rules, seed=seed))
+
+    async def struck(self) -> list[int]:
+        """How often each rule has struck."""
+        answer = msgspec.json.decode(await self.admin("GET", "faults"))
+        return [rule["struck"] for rule in answer["rules"]]
+
+    async def revision(self) -> int:
+        """The newest revision of the store."""
+        revision: int = msgspec.json.decode(await self.admin("GET", "stats"))["revision"]
+        return revision
+
+    async def log(self, after: int = 0) -> list[dict[str, Any]]:
+        """Every version that was committed after a revision, in order."""
+        return [msgspec.json.decode(line) for line in (await self.admin("GET", f"log?after={after}")).splitlines()]
+
+    async def admin(self, method: str, path: str, body: object = None) -> bytes:
+        """Send a request to the sandbox's own endpoints."""
+        data = None if body is None else msgspec.json.encode(body)
+        async with (
+            aiohttp.ClientSession() as session,
+            session.request(method, f"{self.url}/sandbox/{path}", data=data) as response,
+        ):
+            answer = await response.read()
+            assert response.status < 300, answer
+            return answer
+
+    # Services
+
+    async def start(self, name: str, **settings: Any) -> Service:
+        """Start a service in this process and wait until it is ready."""
+        task = start_task(self._group, name, settings.pop("kubeconfig", self.kubeconfig), **settings)
+        self._tasks[name], self.services[name] = task, task.service
+        await task.service.until_ready()
+        return task.service
+
+    async def stop(self, name: str) -> None:
+        """Stop a service of this process as SIGTERM does."""
+        del self.services[name]
+        await self._tasks.pop(name).end()
+
+    async def stop_all(self) -> None:
+        """Stop every service of this process."""
+        for name in list(self._tasks):
+            await self.stop(name)
+
+    @asynccontextmanager
+    async def process(self, name: str, **settings: Any) -> AsyncIterator[Process]:
+        """Run a service as a process of its own."""
+        kubeconfig = settings.pop("kubeconfig", self.kubeconfig)
+        async with running_process(name, kubeconfig, self.directory, **settings) as process:
+            yield process
+
+    # Judging
+
+    async def judged(self, within_s: float = DEADLINE_S) -> None:
+        """Wait until nothing is wrong with the cluster at rest; fail with what is."""
+        history = judge.History(self.scheduler_names)
+        found: list[str] = []
+
+        async def is_clean() -> bool:
+            found[:] = await self._complaints(history)
+            return not found
+
+        try:
+            await eventually(is_clean, "the judge is content", within_s)
+        except AssertionError as error:
+            raise AssertionError("\n".join([str(error), *found, self.picture()])) from None
+
+    async def _complaints(self, history: judge.History) -> list[str]:
+        for line in await self.log(after=history.revision):
+            history.apply_line(line)
+        violations = [
+            *history.violations,
+            *judge.violations(history.cluster(), self.scheduler_names, history.excused),
+        ]
+        if "controller" not in self.services:
+            violations = [one for one in violations if one.rule not in judge.RULES_OF_THE_CONTROLLER]
+        if "scheduler" not in self.services:
+            violations = [one for one in violations if one.rule not in judge.RULES_OF_THE_SCHEDULER]
+        found = [f"{one.rule} {one.subject}: {one.message}" for one in violations]
+        for service in list(self.services.values()):
+            found += [f"{service.name}: {problem}" for problem in await service.problems("/debug/validate")]
+        return found
+
+
+def waits_because(pod: Pod) -> Condition | None:
+    """The condition by which a pod says why it waits, None where it has none."""
+    conditions = pod.status.conditions or ()
+    return next((one for one in conditions if one.type == "PodScheduled" and one.status == "False"), None)
+
+
+@asynccontextmanager
+async def running_cluster(
+    *node_groups: NodeGroup,
+    services: tuple[str, ...] = ("scheduler", "controller"),
+    pace: Pace = QUICK,
+    judged: bool = True,
+    **settings: Any,
+) -> AsyncIterator[Cluster]:
+    """A sandbox with these nodes, our CRD, and services in this process; `settings` are the scheduler's."""
+    async with AsyncExitStack() as stack:
+        directory = Path(stack.enter_context(TemporaryDirectory(prefix="gangline-e2e-")))
+        sandbox = await stack.enter_async_context(Sandbox(nodes=0, pace=pace, kubeconfig=directory / "kubeconfig"))
+        client = await stack.enter_async_context(connect(str(sandbox.kubeconfig), user_agent="test"))
+        await client.create(CUSTOM_RESOURCE_DEFINITIONS, "", crd())
+        await register_nodes(client, node_groups)
+        async with asyncio.TaskGroup() as group:
+            cluster = Cluster(sandbox, client, group, directory)
+            watches = [group.create_task(one.run(), name="view") for one in cluster.watching()]
+            for name in services:
+                await cluster.start(name, **(settings if name == "scheduler" else {}))
+            yield cluster
+            if judged:
+                await cluster.judged()
+            await cluster.stop_all()
+            for watch in watches:
+                watch.cancel()
