@@ -46,6 +46,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     returns_deleted: bool = False
     creates_on_update: bool = False
     unconditional_update: bool = True
+    keeps_first_status: bool = False
     selectable: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
@@ -216,6 +217,7 @@ BUILT_IN: tuple[Kind, ...] = (
         namespaced=False,
         short_names=("no",),
         subresources=("status",),
+        keeps_first_status=True,
         selectable=("spec.unschedulable",),
     ),
     Kind(group="", version="v1", plural="configmaps", kind="ConfigMap", short_names=("cm",)),

@@ -76,6 +76,8 @@ class Verbs:
         """Commit a new object; `body` belongs to the server from now on."""
         kind = target.kind
         new = bodies.check_envelope(kind, target.namespace, body)
+        if "status" in kind.subresources and not kind.keeps_first_status:
+            new.pop("status", None)
         unknown, causes = bodies.reviewed(kind, new, None)
         warnings = bodies.unknown_fields(kind, unknown, options.field_validation)
         meta = new["metadata"]
@@ -83,9 +85,6 @@ class Verbs:
         meta["name"] = name = meta.get("name") or self._generated_name(target, meta)
         target = Target(kind=kind, namespace=target.namespace, name=name)
         self._own_metadata(target, meta)
-        if "status" in kind.subresources:
-            new.pop("status", None)
-            causes = [cause for cause in causes if not cause.field.startswith("status")]
         write = Write(kind=kind, new=new, old=None, subresource="", state=self.state)
         self._admit(write, causes)
         if self.state.store.get(kind.resource, target.key) is not None:

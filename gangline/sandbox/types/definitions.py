@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gangline.sandbox.kinds import Kind
+from gangline.sandbox.kinds import BUILT_IN, Kind
 from gangline.sandbox.types.overlay import OVERLAY
 
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -19,6 +19,10 @@ def _document() -> dict[str, Any]:
         properties = document["definitions"][name]["properties"]
         for field, rules in fields.items():
             properties[field] = {**properties[field], **rules}
+    for kind in BUILT_IN:
+        if "status" in kind.subresources:
+            name = document["kinds"][f"{kind.api_version} {kind.kind}"]
+            document["definitions"][name]["properties"]["status"]["default"] = {}
     return document
 
 

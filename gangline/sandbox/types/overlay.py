@@ -91,6 +91,11 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "successfulJobsHistoryLimit": {"default": 3},
         "failedJobsHistoryLimit": {"default": 1},
     },
+    "io.k8s.api.policy.v1.PodDisruptionBudgetStatus": {
+        field: {"default": 0} for field in ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+    },
+    "io.k8s.api.apps.v1.ReplicaSetStatus": {"replicas": {"default": 0}},
+    "io.k8s.api.apps.v1.StatefulSetStatus": {"replicas": {"default": 0}, "availableReplicas": {"default": 0}},
     "io.k8s.api.scheduling.v1.PriorityClass": {
         "preemptionPolicy": {"default": "PreemptLowerPriority", "enum": ["Never", "PreemptLowerPriority"]},
     },
