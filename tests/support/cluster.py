@@ -145,11 +145,11 @@ class Cluster:
 
     def reasons(self, name: str) -> list[str]:
         """What each of those pods that waits says: the reason of its condition, "" where nobody has said."""
-        return [said.reason if said else "" for said in map(waits_because, self._waiting(name))]
+        return [(said.reason or "") if said else "" for said in map(waits_because, self._waiting(name))]
 
     def messages(self, name: str) -> list[str]:
         """The messages of those conditions."""
-        return [said.message if said else "" for said in map(waits_because, self._waiting(name))]
+        return [(said.message or "") if said else "" for said in map(waits_because, self._waiting(name))]
 
     def _waiting(self, name: str) -> list[Pod]:
         return [pod for pod in self.of(name) if not pod.spec.node_name]

@@ -61,7 +61,9 @@ def template(
         if value is not None:
             notes[name] = str(value)
     asked = {resource: str(amount) for resource, amount in (requests or {"cpu": "1"}).items()}
-    container = {"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": asked}}
+    extended = {resource: amount for resource, amount in asked.items() if "/" in resource}
+    room = {"requests": asked} | ({"limits": extended} if extended else {})  # extended resources are not overcommitted
+    container = {"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": room}
     return {
         "metadata": {"labels": all_labels, "annotations": notes},
         "spec": {

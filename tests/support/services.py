@@ -77,7 +77,7 @@ async def eventually(is_true: Callable[[], Coroutine[Any, Any, bool]], what: str
     """Ask again and again, for what no watch tells."""
     try:
         async with asyncio.timeout(within_s):
-            while not await is_true():
+            while not await is_true():  # noqa: ASYNC110 - another process has no event for us
                 await asyncio.sleep(POLL_S)
     except TimeoutError:
         raise AssertionError(f"not within {within_s} s: {what}") from None
