@@ -101,7 +101,9 @@ class Conditions:
     def said_of(self, key: GangKey) -> Said | None:
         """Return what the gang would say right now, written or not."""
         voice = self._voices.get(key)
-        return voice.wanted if voice is not None else None
+        if voice is None or voice.wanted is None:
+            return None
+        return voice.cure if voice.cure is not None and voice.cure == voice.published else voice.wanted
 
     # What has happened
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from gangline.contract.requests import HostPort
 from scheduler.core.backlog import Backlog
 from scheduler.core.binding import Binding
 from scheduler.core.cache import Cache, charged_node
@@ -15,7 +16,7 @@ from scheduler.core.gang_rule import Ready
 from scheduler.core.gangs import Gang, Gangs, Standing
 from scheduler.core.holds import HOLD_S, Holds
 from scheduler.core.model.member import Member
-from scheduler.core.model.member_class import ClassTable
+from scheduler.core.model.member_class import ClassId, ClassTable, MemberClass
 from scheduler.core.placement import ClassDemand, Demand, Plan, place
 from scheduler.core.reasons import Unplaced
 from scheduler.core.snapshot import Snapshot
@@ -104,13 +105,19 @@ class Deciding:
         group = self._gangs.group_of(gang.key)
         checks_sum = group is not None and bool(group.min_resources) and not gang.size(Standing.BOUND)
         return Demand(
-            classes=tuple(ClassDemand(class_id, len(gang.waiting[class_id])) for class_id in sorted(gang.waiting)),
+            classes=tuple(ClassDemand(class_id, len(gang.waiting[class_id])) for class_id in self._in_order(gang)),
             need=need,
             excluded=self._binding.kept_apart(gang, now),
             holds=self._holds.against(gang.key, self._gangs.priority_of(gang)),
             min_resources=group.min_resources if group is not None and checks_sum else (),
             own=self._own_room(gang) if checks_sum else (),
         )
+
+    def _in_order(self, gang: Gang) -> list[ClassId]:
+        """Order the waiting classes by what they are, not by when they were seen: a restart changes no message."""
+        if len(gang.waiting) == 1:
+            return list(gang.waiting)
+        return sorted(gang.waiting, key=lambda class_id: _content(self._classes[class_id]))
 
     def _own_room(self, gang: Gang) -> tuple[tuple[str, int], ...]:
         """Sum what pods of the gang itself still take from nodes that exist."""
@@ -142,6 +149,10 @@ class Deciding:
         if demand.holds:
             times.append(now + HOLD_S)
         return min(times)
+
+
+def _content(member_class: MemberClass) -> tuple[tuple[tuple[str, int], ...], tuple[HostPort, ...], str]:
+    return (member_class.requests, member_class.host_ports, repr(member_class.rules))
 
 
 def _places(gang: Gang, plan: Plan) -> list[tuple[Member, str]]:

@@ -113,8 +113,7 @@ def _first_problem(gang: Gang) -> str:
 
 def _incomplete_with_cure(gang: Gang, min_member: int, missing: int) -> Said | None:
     """Add what the owner must change, where the pods reveal it."""
-    owner = next(iter(gang.all_waiting())).template.owner
-    cure = _cure(*owner, min_member) if owner is not None else None
+    cure = next((cure for kind, name in gang.owners if (cure := _cure(kind, name, min_member))), None)
     said = _incomplete(gang, min_member, missing)
     if cure is None or said.reason != Reason.GANG_INCOMPLETE:
         return None

@@ -6,6 +6,7 @@ Counts are kept as members come and go, so that a gang of any size costs the sam
 from collections import Counter
 from collections.abc import Iterable
 from enum import IntEnum
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -18,6 +19,9 @@ from gangline.contract.requests import amount_of
 from scheduler.core.cache import Intent, IntentState
 from scheduler.core.model.member import Member, version_of
 from scheduler.core.model.member_class import ClassId
+
+
+K = TypeVar("K")
 
 
 class Standing(IntEnum):
@@ -125,6 +129,7 @@ class Gang:
         self._priorities: Counter[int] = Counter()
         self._waiting_since: Counter[float] = Counter()
         self._claims: Counter[tuple[float, int]] = Counter()
+        self._owners: Counter[tuple[str, str]] = Counter()
         self._succeeded: int | None = 0
 
     def put(self, member: Member, standing: Standing) -> bool:
@@ -173,6 +178,8 @@ class Gang:
             _add(self._priorities, member.priority, sign)
         if standing is Standing.WAITING:
             _add(self._waiting_since, member.created_s, sign)
+            if member.template.owner is not None:
+                _add(self._owners, member.template.owner, sign)
         claim = _claim(member)
         if claim is not None and standing not in (Standing.DELETING, Standing.FINISHED):
             _add(self._claims, (member.created_s, claim), sign)
@@ -190,6 +197,11 @@ class Gang:
     def priorities(self) -> list[int]:
         """The different priorities of the unfinished members, lowest first."""
         return sorted(self._priorities)
+
+    @property
+    def owners(self) -> list[tuple[str, str]]:
+        """(kind, name) of the owners of waiting members, sorted."""
+        return sorted(self._owners)
 
     @property
     def oldest_waiting_s(self) -> float:
@@ -360,11 +372,10 @@ def _claim(member: Member) -> int | None:
             return None
 
 
-def _add(counter: Counter[int] | Counter[float] | Counter[tuple[float, int]], key: object, sign: int) -> None:
-    counts: Counter[object] = counter  # type: ignore[assignment]  # one body for counters of any key
-    counts[key] += sign
-    if not counts[key]:
-        del counts[key]
+def _add(counter: Counter[K], key: K, sign: int) -> None:
+    counter[key] += sign
+    if not counter[key]:
+        del counter[key]
 
 
 def _same_but_for_version(old: GroupFacts, new: GroupFacts) -> bool:
