@@ -98,8 +98,9 @@ class Rest:
         return await self._send("DELETE", path, query, body, "application/json")
 
     @asynccontextmanager
-    async def watch(self, path: str, **query: str) -> AsyncIterator[WatchReply]:
-        async with self._session.get(path, params={"watch": "true", **query}) as response:
+    async def watch(self, path: str, accept: str = "application/json", **query: str) -> AsyncIterator[WatchReply]:
+        params = {"watch": "true", **query}
+        async with self._session.get(path, params=params, headers={"Accept": accept}) as response:
             assert response.status == 200, await response.text()
             yield WatchReply(response)
 

@@ -80,9 +80,7 @@ async def test_a_deletion_answers_with_a_status_that_names_what_went(rest: Rest)
     }
 
 
-@pytest.mark.parametrize(
-    "preconditions", [{"uid": "other"}, {"resourceVersion": "1"}], ids=["uid", "resourceVersion"]
-)
+@pytest.mark.parametrize("preconditions", [{"uid": "other"}, {"resourceVersion": "1"}], ids=["uid", "resourceVersion"])
 async def test_preconditions_guard_a_deletion(rest: Rest, preconditions: dict[str, str]) -> None:
     created = (await rest.post(PODS, pod())).body["metadata"]
 

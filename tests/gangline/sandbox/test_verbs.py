@@ -53,7 +53,11 @@ async def test_generated_names_differ(rest: Rest) -> None:
         (
             PODS,
             {**pod(), "metadata": {"name": "a", "namespace": "other"}},
-            (400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request"),
+            (
+                400,
+                "BadRequest",
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ),
         ),
         (
             PODS,

@@ -37,8 +37,16 @@ async def test_a_deleted_event_carries_the_revision_of_the_deletion(rest: Rest) 
 @pytest.mark.parametrize(
     ("query", "change", "expected"),
     [
-        ({"labelSelector": "x=1"}, {"metadata": {"labels": {"x": "1"}}}, [("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "b")]),
-        ({"labelSelector": "!x"}, {"metadata": {"labels": {"x": "1"}}}, [("DELETED", "b"), ("ADDED", "b"), ("DELETED", "b")]),
+        (
+            {"labelSelector": "x=1"},
+            {"metadata": {"labels": {"x": "1"}}},
+            [("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "b")],
+        ),
+        (
+            {"labelSelector": "!x"},
+            {"metadata": {"labels": {"x": "1"}}},
+            [("DELETED", "b"), ("ADDED", "b"), ("DELETED", "b")],
+        ),
     ],
     ids=["begins to match", "stops matching"],
 )
