@@ -2,11 +2,14 @@
 
 import asyncio
 import signal
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from gangline.cli.extras import sandbox_extra
+from gangline.service import logging
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,14 +39,16 @@ def demo(*, keep: bool) -> None:
 def _run(console: "Console", *, keep: bool) -> int:
     from gangline.cli.walk.run import walk  # noqa: PLC0415 - heavy, and needs an extra
 
-    async def main() -> bool:
+    async def main(directory: Path) -> bool:
         task = asyncio.current_task()
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await walk(console, keep=keep)
+        return await walk(console, directory, keep=keep)
 
-    try:
-        return 0 if asyncio.run(main()) else 1
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        console.print("\ninterrupted; everything that was started has been ended")
-        return INTERRUPTED
+    with tempfile.TemporaryDirectory(prefix="gangline-demo-") as name, (Path(name) / "sandbox.log").open("w") as log:
+        logging.configure("console", "warning", stream=log)
+        try:
+            return 0 if asyncio.run(main(Path(name))) else 1
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            console.print("\ninterrupted; everything that was started has been ended")
+            return INTERRUPTED

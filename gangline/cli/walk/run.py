@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,37 +13,40 @@ from rich.markup import escape
 from gangline.cli.walk.guard import Guard
 from gangline.cli.walk.screen import Screen
 from gangline.cli.walk.services import ServiceDiedError, Services, last_lines
-from gangline.cli.walk.stage import NotSettledError, Stage
+from gangline.cli.walk.stage import SETTLE_S, NotSettledError, Stage
 from gangline.cli.walk.steps import NODE_CPU, NODE_MEMORY, STEPS, Step
 from gangline.cli.walk.view import View
 from gangline.contract.crd import crd
-from gangline.kube.client import Client, connect
+from gangline.kube.client import connect
 from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS
 from gangline.sandbox.cluster import Sandbox
-from gangline.service import logging
 
 SERVICES: Final = ("scheduler", "controller")
 EXPECTED_TROUBLE: Final = (ServiceDiedError, NotSettledError, ApiError)
 
 
-async def walk(console: Console, *, keep: bool, steps: Sequence[Step] = STEPS) -> bool:
-    """Walk all steps and tell whether everything was as expected; with `keep`, stay until SIGINT or SIGTERM."""
+async def walk(
+    console: Console, directory: Path, *, keep: bool, steps: Sequence[Step] = STEPS, settle_s: float = SETTLE_S
+) -> bool:
+    """Walk all steps and tell whether everything was as expected.
+
+    Kubeconfig, manifests and logs go to `directory`. Each wait takes at most `settle_s`. With `keep` it stays until
+    SIGINT or SIGTERM.
+    """
+    try:
+        return await _in_sandbox(console, directory, steps, keep=keep, settle_s=settle_s)
+    except BaseExceptionGroup as errors:
+        troubles = list(_leaves(errors))
+        if not all(isinstance(trouble, EXPECTED_TROUBLE) for trouble in troubles):
+            raise
+        for trouble in troubles:
+            console.print(f"\n[bold red]✘[/] {escape(str(trouble))}")
+        return False
+
+
+async def _in_sandbox(console: Console, directory: Path, steps: Sequence[Step], *, keep: bool, settle_s: float) -> bool:
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="gangline-demo-") as name, (Path(name) / "sandbox.log").open("w") as log:
-        logging.configure("console", "warning", stream=log)
-        try:
-            return await _in_sandbox(console, Path(name), steps, keep=keep, began=began)
-        except BaseExceptionGroup as errors:
-            troubles = list(_leaves(errors))
-            if not all(isinstance(trouble, EXPECTED_TROUBLE) for trouble in troubles):
-                raise
-            for trouble in troubles:
-                console.print(f"\n[bold red]✘[/] {escape(str(trouble))}")
-            return False
-
-
-async def _in_sandbox(console: Console, directory: Path, steps: Sequence[Step], *, keep: bool, began: float) -> bool:
     kubeconfig = directory / "kubeconfig"
     async with (
         Sandbox(nodes=1, cpu=NODE_CPU, memory=NODE_MEMORY, kubeconfig=kubeconfig) as sandbox,
@@ -55,20 +57,19 @@ async def _in_sandbox(console: Console, directory: Path, steps: Sequence[Step], 
         async with Services(SERVICES, kubeconfig=kubeconfig, directory=directory) as services:
             for service in services.running:
                 console.print(f"[dim]{service.name}: process {service.process.pid}, {service.url}[/]")
-            is_good = await _beside(services, client, console, directory, steps)
+            is_good = await _beside(services, Stage(client, View(client), directory, settle_s=settle_s), console, steps)
             _conclude(console, steps, services, time.monotonic() - began, is_good=is_good)
             if keep:
                 await _stay(console, directory, services)
     return is_good
 
 
-async def _beside(services: Services, client: Client, console: Console, directory: Path, steps: Sequence[Step]) -> bool:
+async def _beside(services: Services, stage: Stage, console: Console, steps: Sequence[Step]) -> bool:
     """Walk while the services live; a service that dies ends the walk at once."""
-    view = View(client)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(view.run(), name="view")]
+        tasks = [group.create_task(stage.view.run(), name="view")]
         tasks += [group.create_task(services.watch(each), name=f"watch-{each.name}") for each in services.running]
-        is_good = await _steps(Stage(client, view, directory), Screen(console, view), steps)
+        is_good = await _steps(stage, Screen(console, stage.view), steps)
         for task in tasks:
             task.cancel()
     return is_good

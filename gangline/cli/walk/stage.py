@@ -27,10 +27,11 @@ class NotSettledError(Exception):
 class Stage:
     """Client, view, and a directory for the manifests of what is created."""
 
-    def __init__(self, client: Client, view: View, directory: Path) -> None:
+    def __init__(self, client: Client, view: View, directory: Path, *, settle_s: float) -> None:
         self.client = client
         self.view = view
         self._directory = directory
+        self._settle_s = settle_s
 
     async def create(self, resource: Resource, body: dict[str, Any]) -> None:
         """Create an object; its manifest is added to `<name>.yaml`."""
@@ -56,7 +57,7 @@ class Stage:
         """Wait until all hold at the same moment, or the time is up; return what was seen last."""
         findings = self._look(expectations)
         try:
-            async with asyncio.timeout(SETTLE_S):
+            async with asyncio.timeout(self._settle_s):
                 while not all(finding.holds for finding in findings):
                     self.view.changed.clear()
                     await self.view.changed.wait()

@@ -132,6 +132,8 @@ def _expect_crew(_view: View) -> Sequence[Expectation]:
 
 
 async def _start_crew(stage: Stage) -> None:
+    await stage.delete(JOBS, "sums")
+    await stage.delete(POD_GROUPS, "sums")
     await stage.create(POD_GROUPS, manifests.pod_group("crew", min_member=6))
     await stage.create(REPLICA_SETS, manifests.replica_set("crew", replicas=6))
 
@@ -213,7 +215,10 @@ STEPS: Final = (
     Step(
         title="A gang of six fills both nodes",
         why="All six or none.",
-        commands=("kubectl apply -f crew.yaml      # PodGroup crew, minMember 6; ReplicaSet crew, 6 replicas",),
+        commands=(
+            "kubectl delete job,pg sums",
+            "kubectl apply -f crew.yaml      # PodGroup crew, minMember 6; ReplicaSet crew, 6 replicas",
+        ),
         expect=_expect_crew,
         act=_start_crew,
     ),

@@ -1,0 +1,73 @@
+"""The whole demo, from the command line: what a person sees who has just cloned the repository."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-c", "from gangline.cli.demo import demo; demo()"]
+PROCESS = re.compile(r"^(scheduler|controller): process (\d+)", re.MULTILINE)
+
+
+def environment(temporary: Path) -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(temporary)}
+
+
+def is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def pids(output: str) -> list[int]:
+    found = [int(match[2]) for match in PROCESS.finditer(output)]
+    assert len(found) == 2
+    return found
+
+
+def test_demo_verifies_every_step_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    run = subprocess.run(COMMAND, env=environment(tmp_path), capture_output=True, text=True, timeout=100, check=False)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "✔ all 9 steps went as expected" in run.stdout
+    assert "✘" not in run.stdout
+    assert "\x1b" not in run.stdout
+    assert not [pid for pid in pids(run.stdout) if is_alive(pid)]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_demo_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+    with subprocess.Popen(COMMAND, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        seen = ""
+        while "1/9" not in seen:
+            line = run.stdout.readline()
+            assert line, seen
+            seen += line
+        run.send_signal(number)
+        run.stdout.read()
+
+    assert run.returncode == 130
+    assert not [pid for pid in pids(seen) if is_alive(pid)]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_says_at_once_that_a_service_has_died(tmp_path: Path) -> None:
+    with subprocess.Popen(COMMAND, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        seen = ""
+        while "2/9" not in seen:
+            line = run.stdout.readline()
+            assert line, seen
+            seen += line
+        scheduler, controller = pids(seen)
+        os.kill(scheduler, signal.SIGKILL)
+        rest = run.stdout.read()
+
+    assert run.returncode == 1
+    assert "✘ scheduler ended with exit code -9; its last log lines:" in rest
+    assert not is_alive(controller)
+    assert list(tmp_path.iterdir()) == []

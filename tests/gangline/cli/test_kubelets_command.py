@@ -1,0 +1,90 @@
+"""`gangline kubelets` and `gangline sandbox` from the command line."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gangline.contract.meta import Key
+from gangline.kube.client import connect
+from gangline.kube.wire.resources import LEASES, NODES, PODS
+from gangline.sandbox.cluster import Sandbox
+from gangline.sandbox.nodes import KUBELET_LABEL
+from gangline.sandbox.objects import RunNode, RunPod, Thing
+from tests.support.watching import until
+
+KUBELETS = [sys.executable, "-c", "from gangline.cli.kubelets import kubelets; kubelets()"]
+SERVE = (
+    "from pathlib import Path; from gangline.cli.sandbox import serve; "
+    "raise SystemExit(serve(nodes=1, cpu='1', memory='1Gi', cluster={cluster}, port={port}, kubeconfig=None, bare=False))"
+)
+
+
+@pytest.fixture
+async def bare() -> AsyncIterator[Sandbox]:
+    async with Sandbox(bare=True) as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        pytest.param(["--kubeconfig", "/nowhere"], "kubeconfig /nowhere", id="no kubeconfig"),
+        pytest.param(["--cpu", "lots"], "allocatable cpu", id="quantity"),
+    ],
+)
+def test_bad_options_end_with_one_clear_message(options: list[str], problem: str) -> None:
+    run = subprocess.run([*KUBELETS, *options], capture_output=True, text=True, timeout=60, check=False)
+
+    assert run.returncode == 1
+    assert problem in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+async def test_kubelets_serve_an_api_server_and_leave_its_objects(bare: Sandbox) -> None:
+    options = ["--kubeconfig", str(bare.kubeconfig), "--nodes", "2", "--cpu", "3"]
+    spec = {"containers": [{"name": "main", "image": "pause"}], "nodeName": "node-1"}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    process = await asyncio.create_subprocess_exec(*KUBELETS, *options, stdout=asyncio.subprocess.DEVNULL)
+    async with connect(str(bare.kubeconfig), user_agent="test") as client:
+        nodes = await until(client, NODES, RunNode, lambda found: len(found) == 2)
+        await client.create(PODS, "default", body)
+        await until(client, PODS, RunPod, lambda pods: pods[0].status.phase == "Running")
+        await until(
+            client, LEASES, Thing, lambda leases: {lease.metadata.name for lease in leases} == {"node-0", "node-1"}
+        )
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(20):
+            assert await process.wait() == 0
+        assert (await client.get(PODS, Key("default", "a"), RunPod)).status.phase == "Running"
+
+    assert all(KUBELET_LABEL in (node.metadata.labels or {}) for node in nodes)
+
+
+def test_sandbox_serves_until_a_signal(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SERVE.format(cluster=None, port=0)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=None) as process:
+        assert process.stdout is not None
+        url, kubeconfig, _hint = (process.stdout.readline() for _ in range(3))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0
+
+    assert "http://127.0.0.1:" in url
+    assert not Path(kubeconfig.split()[-1]).exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sandbox_names_what_keeps_it_from_starting(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text("nodes: 3")
+    command = [sys.executable, "-c", SERVE.format(cluster=f"Path({str(file)!r})", port=0)]
+
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert run.returncode == 1
+    assert f"cluster file {file}" in run.stderr
+    assert "Traceback" not in run.stderr

@@ -1,0 +1,312 @@
+"""The sandbox as a whole, over HTTP: what its users see."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gangline.contract.meta import Key
+from gangline.kube.client import Client, connect
+from gangline.kube.wire.errors import ApiError
+from gangline.kube.wire.resources import DEPLOYMENTS, JOBS, NAMESPACES, NODES, PODS, REPLICA_SETS, Resource
+from gangline.sandbox.cluster import Sandbox
+from gangline.sandbox.controllers.run import Pace
+from gangline.sandbox.informer import Informer
+from gangline.sandbox.kubelets import register_nodes, run_kubelets
+from gangline.sandbox.nodes import ClusterFileError, uniform
+from gangline.sandbox.objects import Deployment, Job, Namespace, ReplicaSet, RunNode, RunPod, Thing
+from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
+from tests.support.watching import until
+
+GONE = (None, True)
+QUICK = Pace(lost_node_s=0.1, job_backoff_s=0.1)
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Client]:
+    async with (
+        Sandbox(nodes=2, cpu="4", memory="8Gi", pace=QUICK) as sandbox,
+        connect(str(sandbox.kubeconfig), user_agent="test") as connected,
+    ):
+        yield connected
+
+
+def template(app: str, **annotations: str) -> dict[str, Any]:
+    container = {"name": "main", "image": "pause", "resources": {"requests": {"cpu": "1"}}}
+    return {
+        "metadata": {"labels": {"app": app}, "annotations": annotations},
+        "spec": {"schedulerName": "nobody", "restartPolicy": "Never", "containers": [container]},
+    }
+
+
+def workload(resource: Resource, name: str, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": {"app": name}}, "template": always(template(name)), **spec},
+    }
+
+
+def always(pod_template: dict[str, Any]) -> dict[str, Any]:
+    return {**pod_template, "spec": {**pod_template["spec"], "restartPolicy": "Always"}}
+
+
+def single(name: str, **annotations: str) -> dict[str, Any]:
+    made = template(name, **annotations)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {**made["metadata"], "name": name}, "spec": made["spec"]}
+
+
+async def pods_until(client: Client, *phases: str) -> list[RunPod]:
+    return await until(client, PODS, RunPod, lambda pods: sorted(p.status.phase or "" for p in pods) == sorted(phases))
+
+
+async def bind_all(client: Client, node: str, pods: list[RunPod]) -> None:
+    for pod in pods:
+        if not pod.spec.node_name:
+            await client.bind(pod.metadata.key, pod.metadata.uid, node)
+
+
+async def gone(client: Client, resource: Resource) -> None:
+    await until(client, resource, Thing, lambda things: not things)
+
+
+async def test_bound_pods_run_until_their_time_is_over(client: Client) -> None:
+    await client.create(PODS, "default", single("for-ever"))
+    await client.create(PODS, "default", single("good", **{RUN_SECONDS_ANNOTATION: "0.1"}))
+    await client.create(PODS, "default", single("bad", **{RUN_SECONDS_ANNOTATION: "0.1", EXIT_CODE_ANNOTATION: "2"}))
+
+    await bind_all(client, "node-0", await pods_until(client, "Pending", "Pending", "Pending"))
+
+    ended = await pods_until(client, "Running", "Succeeded", "Failed")
+    assert {pod.metadata.name: pod.status.phase for pod in ended} == {
+        "for-ever": "Running",
+        "good": "Succeeded",
+        "bad": "Failed",
+    }
+
+
+async def test_over_commit_shows_as_a_failed_pod(client: Client) -> None:
+    for index in range(5):
+        await client.create(PODS, "default", single(f"p{index}"))
+
+    await bind_all(client, "node-1", await pods_until(client, *["Pending"] * 5))
+
+    pods = await pods_until(client, *["Running"] * 4, "Failed")
+    assert [pod.status.reason for pod in pods if pod.status.phase == "Failed"] == ["OutOfcpu"]
+
+
+async def test_gracefully_deleted_pod_is_finished_before_it_goes(client: Client) -> None:
+    await client.create(PODS, "default", single("a"))
+    await bind_all(client, "node-0", await pods_until(client, "Pending"))
+    await pods_until(client, "Running")
+    seen: list[tuple[str | None, bool]] = []
+    pods = Informer(client, PODS, RunPod)
+    pods.listen(
+        lambda _old, pod: seen.append((pod.status.phase, bool(pod.metadata.deletion_timestamp)) if pod else GONE)
+    )
+
+    async with asyncio.TaskGroup() as group:
+        watch = group.create_task(pods.run())
+        await pods.synced.wait()
+        await client.delete(PODS, Key("default", "a"))
+        await gone(client, PODS)
+        watch.cancel()
+
+    assert seen[:3] == [("Running", False), ("Running", True), ("Failed", True)]
+
+
+async def test_deployment_rolls_to_a_new_template(client: Client) -> None:
+    await client.create(DEPLOYMENTS, "default", workload(DEPLOYMENTS, "web", replicas=2))
+    await bind_all(client, "node-0", await pods_until(client, "Pending", "Pending"))
+    await pods_until(client, "Running", "Running")
+    new = {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "new"}]}}}}
+
+    await client.patch(DEPLOYMENTS, Key("default", "web"), new)
+    surge = await until(client, PODS, RunPod, lambda pods: len(pods) == 3)
+    await bind_all(client, "node-1", surge)
+    await bind_all(client, "node-1", await until(client, PODS, RunPod, lambda pods: len(images(pods)["new"]) == 2))
+
+    await until(
+        client, DEPLOYMENTS, Deployment, lambda all_: all_[0].status.updated_replicas == all_[0].status.replicas == 2
+    )
+    await until(client, DEPLOYMENTS, Deployment, lambda all_: all_[0].status.available_replicas == 2)
+    assert images(await pods_until(client, "Running", "Running"))["old"] == []
+    sets = await until(client, REPLICA_SETS, ReplicaSet, lambda sets: sorted(s.spec.replicas for s in sets) == [0, 2])
+    assert all(each.metadata.name == f"web-{(each.metadata.labels or {})['pod-template-hash']}" for each in sets)
+
+
+def images(pods: list[RunPod]) -> dict[str, list[str]]:
+    by_image: dict[str, list[str]] = {"old": [], "new": []}
+    for pod in pods:
+        assert pod.spec.containers is not None
+        by_image["new" if pod.spec.containers[0].image == "new" else "old"].append(pod.metadata.name)
+    return by_image
+
+
+async def test_job_ends_complete_with_everything_counted(client: Client) -> None:
+    short = template("sums", **{RUN_SECONDS_ANNOTATION: "0.05"})
+    body = workload(JOBS, "sums", parallelism=2, completions=3, template=short)
+    del body["spec"]["selector"]
+    await client.create(JOBS, "default", body)
+
+    await bind_all(client, "node-0", await pods_until(client, "Pending", "Pending"))
+    await bind_all(client, "node-0", await until(client, PODS, RunPod, lambda pods: len(pods) == 3))
+
+    (job,) = await until(client, JOBS, Job, lambda jobs: jobs[0].status.completion_time is not None)
+    assert (job.status.succeeded, job.status.failed, job.status.active) == (3, 0, 0)
+    assert {each.type for each in job.status.conditions or ()} == {"SuccessCriteriaMet", "Complete"}
+
+
+async def test_failed_job_takes_its_pods_with_it(client: Client) -> None:
+    body = workload(JOBS, "sums", parallelism=3, completions=3, backoffLimit=0, template=template("sums"))
+    del body["spec"]["selector"]
+    await client.create(JOBS, "default", body)
+    first, *_ = pods = await pods_until(client, "Pending", "Pending", "Pending")
+    await bind_all(client, "node-0", pods)
+    await pods_until(client, "Running", "Running", "Running")
+
+    await client.delete(PODS, first.metadata.key)
+
+    (job,) = await until(
+        client, JOBS, Job, lambda jobs: any(each.type == "Failed" for each in jobs[0].status.conditions or ())
+    )
+    assert job.status.active == 0
+    await gone(client, PODS)
+
+
+@pytest.mark.parametrize("propagation", ["Background", "Foreground", None])
+async def test_what_a_deployment_owns_goes_with_it(client: Client, propagation: str | None) -> None:
+    await client.create(DEPLOYMENTS, "default", workload(DEPLOYMENTS, "web", replicas=2))
+    await pods_until(client, "Pending", "Pending")
+
+    await client.delete(DEPLOYMENTS, Key("default", "web"), propagation=propagation)
+
+    for resource in (PODS, REPLICA_SETS, DEPLOYMENTS):
+        await gone(client, resource)
+
+
+async def test_orphans_stay_and_are_adopted_by_the_next_owner(client: Client) -> None:
+    await client.create(REPLICA_SETS, "default", workload(REPLICA_SETS, "web", replicas=2))
+    pods = await pods_until(client, "Pending", "Pending")
+    old = {pod.metadata.uid for pod in pods}
+
+    await client.delete(REPLICA_SETS, Key("default", "web"), propagation="Orphan")
+    await gone(client, REPLICA_SETS)
+    orphans = await until(client, PODS, RunPod, lambda pods: not any(pod.metadata.owner_references for pod in pods))
+    await client.create(REPLICA_SETS, "default", workload(REPLICA_SETS, "web", replicas=2))
+
+    adopted = await until(client, PODS, RunPod, lambda pods: all(pod.metadata.controller for pod in pods))
+    assert old == {pod.metadata.uid for pod in orphans} == {pod.metadata.uid for pod in adopted}
+
+
+async def test_namespace_ends_with_everything_in_it(client: Client) -> None:
+    await client.create(NAMESPACES, "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "short"}})
+    await client.create(REPLICA_SETS, "short", workload(REPLICA_SETS, "web", replicas=2))
+    await bind_all(client, "node-0", await pods_until(client, "Pending", "Pending"))
+
+    await client.delete(NAMESPACES, Key("", "short"))
+
+    await until(client, NAMESPACES, Namespace, lambda all_: "short" not in [each.metadata.name for each in all_])
+    await gone(client, PODS)
+    await gone(client, REPLICA_SETS)
+
+
+async def test_pods_of_a_lost_node_are_removed(client: Client) -> None:
+    await client.create(PODS, "default", single("a"))
+    await bind_all(client, "node-1", await pods_until(client, "Pending"))
+    await pods_until(client, "Running")
+
+    await client.delete(NODES, Key("", "node-1"))
+
+    await gone(client, PODS)
+
+
+async def test_pod_bound_to_a_node_that_comes_later_runs_then(client: Client) -> None:
+    await client.create(PODS, "default", single("a"))
+    (pod,) = await pods_until(client, "Pending")
+    await register_nodes(client, uniform(3, cpu="4", memory="8Gi"))
+
+    await client.bind(pod.metadata.key, pod.metadata.uid, "node-2")
+
+    await pods_until(client, "Running")
+
+
+async def test_restarted_kubelets_write_nothing(client: Client) -> None:
+    await client.create(PODS, "default", single("a"))
+    await bind_all(client, "node-0", await pods_until(client, "Pending"))
+    (before,) = await pods_until(client, "Running")
+
+    async with asyncio.TaskGroup() as group:
+        second = group.create_task(run_kubelets(client, every_node=True, heartbeat_s=None))
+        await client.create(PODS, "default", single("b"))
+        fresh = await until(client, PODS, RunPod, lambda pods: len(pods) == 2)
+        await bind_all(client, "node-0", fresh)
+        after, _ = await pods_until(client, "Running", "Running")
+        second.cancel()
+
+    assert after == before
+
+
+async def test_cluster_file_says_which_nodes_there_are(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    groups = [
+        {"name": "gpu", "count": 2, "labels": {"zone": "east"}, "allocatable": {"cpu": 64, "example.com/gpu": 8}},
+        {"name": "edge", "taints": [{"key": "edge", "effect": "NoSchedule"}], "allocatable": {"cpu": "500m"}},
+    ]
+    file.write_text(yaml.safe_dump({"nodes": groups}))
+
+    async with (
+        Sandbox(cluster_file=file, kubeconfig=tmp_path / "kubeconfig") as sandbox,
+        connect(str(sandbox.kubeconfig), user_agent="test") as client,
+    ):
+        nodes, _ = await client.list(NODES, RunNode)
+
+    assert sandbox.kubeconfig == tmp_path / "kubeconfig"
+    assert [node.metadata.name for node in nodes] == ["edge", "gpu-0", "gpu-1"]
+    assert nodes[1].status.allocatable == {"cpu": "64", "example.com/gpu": "8", "pods": "110"}
+    assert (nodes[1].metadata.labels or {})["zone"] == "east"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("nodes: [{name: a, cpus: 3}]", "cpus", id="unknown field"),
+        pytest.param("nodes: [{name: a, allocatable: {cpu: lots}}]", "nodes 'a', allocatable cpu", id="quantity"),
+        pytest.param("nodes: [{name: a}, {name: a}]", "these repeat: a", id="repeated"),
+        pytest.param("nodes: [{name: A B}]", "name", id="illegal name"),
+        pytest.param("nodes: {", "cluster.yaml", id="no YAML"),
+        pytest.param("nodes: [{name: a, count: -1}]", "count", id="negative count"),
+    ],
+)
+async def test_bad_cluster_file_is_named_with_its_problem(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text)
+
+    with pytest.raises(ClusterFileError) as caught:
+        async with Sandbox(cluster_file=file):
+            pass
+
+    assert str(file) in str(caught.value)
+    assert problem in str(caught.value)
+
+
+async def test_bare_sandbox_has_neither_nodes_nor_controllers() -> None:
+    async with Sandbox(bare=True) as sandbox, connect(str(sandbox.kubeconfig), user_agent="test") as client:
+        nodes, _ = await client.list(NODES, RunNode)
+        assert nodes == []
+
+
+async def test_body_keeps_its_own_exception_and_nothing_is_left() -> None:
+    sandbox = Sandbox(nodes=1)
+
+    with pytest.raises(LookupError, match="mine"):
+        async with sandbox:
+            raise LookupError("mine")
+
+    assert not sandbox.kubeconfig.parent.exists()
+    with pytest.raises((ApiError, OSError)):
+        await asyncio.open_connection("127.0.0.1", int(sandbox.url.rpartition(":")[2]))

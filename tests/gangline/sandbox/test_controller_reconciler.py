@@ -1,0 +1,148 @@
+"""The shell of kubelets and controllers: failures come back, and decisions wait for what they wrote."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+import pytest
+
+from gangline.contract.meta import Key
+from gangline.kube.client import Client, connect
+from gangline.kube.wire.errors import ApiError, NotFound
+from gangline.kube.wire.resources import PODS
+from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
+from gangline.sandbox.cache import Cache
+from gangline.sandbox.cluster import Sandbox
+from gangline.sandbox.objects import RunPod
+from gangline.sandbox.reconciler import Decider, Reconciler
+
+KEY = Key("default", "a")
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Client]:
+    async with Sandbox(bare=True) as sandbox, connect(str(sandbox.kubeconfig), user_agent="test") as connected:
+        yield connected
+
+
+class Script:
+    """Decides the same actions each time, and counts."""
+
+    def __init__(self, *actions: Action) -> None:
+        self.actions = actions
+        self.asked = 0
+
+    def decide(self, _key: Key, _now: datetime) -> Decision:
+        self.asked += 1
+        return Decision(actions=self.actions)
+
+
+def create(name: str) -> Create:
+    spec = {"containers": [{"name": "main", "image": "pause"}]}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+    return Create(resource=PODS, namespace="default", body=body)
+
+
+async def read(client: Client, name: str) -> RunPod:
+    return await client.get(PODS, Key("default", name), RunPod)
+
+
+async def test_nothing_is_decided_until_the_cache_shows_the_new_object(client: Client) -> None:
+    cache: Cache[RunPod] = Cache()
+    script = Script(create("a"))
+    decider = Decider(client, script.decide, {PODS: cache})
+
+    await decider.reconcile(KEY)
+    assert await decider.reconcile(KEY) is not None
+    assert script.asked == 1
+
+    cache.put(await read(client, "a"))
+    script.actions = ()
+    await decider.reconcile(KEY)
+    assert script.asked == 2
+
+
+async def test_nothing_is_decided_until_the_cache_shows_the_deletion(client: Client) -> None:
+    await client.create(PODS, "default", create("a").body)
+    pod = await read(client, "a")
+    cache: Cache[RunPod] = Cache()
+    cache.put(pod)
+    script = Script(Delete(resource=PODS, key=KEY, uid=pod.metadata.uid, grace_period_s=0))
+    decider = Decider(client, script.decide, {PODS: cache})
+
+    await decider.reconcile(KEY)
+    await decider.reconcile(KEY)
+    assert script.asked == 1
+
+    cache.remove(KEY)
+    await decider.reconcile(KEY)
+    assert script.asked == 2
+
+
+async def test_patch_that_changes_nothing_is_not_waited_for(client: Client) -> None:
+    await client.create(PODS, "default", create("a").body)
+    cache: Cache[RunPod] = Cache()
+    cache.put(await read(client, "a"))
+    script = Script(Patch(resource=PODS, key=KEY, body={"metadata": {}}))
+    decider = Decider(client, script.decide, {PODS: cache})
+
+    await decider.reconcile(KEY)
+    await decider.reconcile(KEY)
+
+    assert script.asked == 2
+
+
+async def test_one_failed_write_does_not_keep_the_others_from_being_made(client: Client) -> None:
+    await client.create(PODS, "default", create("taken").body)
+    script = Script(create("taken"), create("free"), Delete(resource=PODS, key=Key("default", "gone"), uid="uid"))
+    decider = Decider(client, script.decide, {PODS: Cache()})
+
+    with pytest.raises(ApiError) as caught:
+        await decider.reconcile(KEY)
+
+    assert "taken" in str(caught.value)
+    assert (await read(client, "free")).metadata.name == "free"
+
+
+async def test_failed_key_comes_back_and_others_go_on() -> None:
+    calls: list[str] = []
+    finished = asyncio.Event()
+
+    async def reconcile(key: str) -> float | None:
+        calls.append(key)
+        if key == "bad" and calls.count("bad") < 3:
+            raise NotFound("not yet")
+        if calls.count("bad") == 3 and "good" in calls:
+            finished.set()
+        return None
+
+    loop = Reconciler("test", reconcile, workers=1)
+    for key in ("bad", "good"):
+        loop.enqueue(key)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        task = group.create_task(loop.run([]))
+        await finished.wait()
+        task.cancel()
+
+    assert calls == ["bad", "good", "bad", "bad"]
+
+
+async def test_reconciler_comes_back_when_asked_to_and_waits_for_what_it_rests_on() -> None:
+    synced, finished = asyncio.Event(), asyncio.Event()
+    calls: list[bool] = []
+
+    async def reconcile(_key: str) -> float | None:
+        calls.append(synced.is_set())
+        if len(calls) == 2:
+            finished.set()
+        return 0.01 if len(calls) == 1 else None
+
+    loop = Reconciler("test", reconcile)
+    loop.enqueue("a")
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        task = group.create_task(loop.run([synced]))
+        synced.set()
+        await finished.wait()
+        task.cancel()
+
+    assert calls == [True, True]

@@ -1,0 +1,256 @@
+"""What the kubelets decide, pod by pod."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gangline.sandbox.actions import Decision, Delete
+from gangline.sandbox.admission import Admissions
+from gangline.sandbox.kubelet import Kubelets, decide_node
+from gangline.sandbox.nodes import KUBELET_LABEL
+from gangline.sandbox.objects import RunNode, RunPod
+from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION, START_DELAY_ANNOTATION
+from tests.support.workloads import NOW, cache_of, later, run_node, run_pod, status_of
+
+NODE = run_node("n", {"cpu": "4", "memory": "8Gi"})
+
+
+def kubelets(*pods: RunPod, nodes: tuple[RunNode, ...] = (NODE,), every_node: bool = True) -> Kubelets:
+    """Kubelets that have just been told of all this, as after a restart."""
+    fresh = Kubelets(cache_of(*pods), cache_of(*nodes), every_node=every_node)
+    for pod in pods:
+        fresh.observe(None, pod)
+    return fresh
+
+
+def decided(pod: RunPod, seconds: float = 0.0) -> Decision:
+    return kubelets(pod).decide_pod(pod.metadata.key, later(seconds))
+
+
+def conditions_of(status: dict[str, Any]) -> dict[str, str]:
+    return {condition["type"]: condition["status"] for condition in status["conditions"]}
+
+
+def test_bound_pod_is_accepted_and_its_containers_are_created() -> None:
+    status = status_of(decided(run_pod("a", node="n")).actions)
+
+    assert status["phase"] == "Pending"
+    assert status["startTime"] == "2026-11-30T12:00:00Z"
+    assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "ContainerCreating"}}
+    assert conditions_of(status)["Initialized"] == "True"
+    assert conditions_of(status)["Ready"] == "False"
+
+
+def test_accepted_pod_runs_and_is_ready() -> None:
+    status = status_of(decided(run_pod("a", node="n", started=0)).actions)
+
+    assert status["phase"] == "Running"
+    assert status["podIP"] == status["podIPs"][0]["ip"]
+    assert status["containerStatuses"][0]["state"] == {"running": {"startedAt": "2026-11-30T12:00:00Z"}}
+    assert conditions_of(status) == dict.fromkeys(
+        ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"], "True"
+    )
+
+
+@pytest.mark.parametrize(
+    ("annotations", "phase", "exit_code", "reason"),
+    [
+        pytest.param({RUN_SECONDS_ANNOTATION: "5"}, "Succeeded", 0, "Completed", id="no exit code is success"),
+        pytest.param({RUN_SECONDS_ANNOTATION: "5", EXIT_CODE_ANNOTATION: "0"}, "Succeeded", 0, "Completed", id="zero"),
+        pytest.param({RUN_SECONDS_ANNOTATION: "5", EXIT_CODE_ANNOTATION: "3"}, "Failed", 3, "Error", id="not zero"),
+        pytest.param({RUN_SECONDS_ANNOTATION: "0"}, "Succeeded", 0, "Completed", id="at once"),
+    ],
+)
+def test_pod_ends_as_its_annotations_say(annotations: dict[str, str], phase: str, exit_code: int, reason: str) -> None:
+    pod = run_pod("a", node="n", phase="Running", started=0, annotations=annotations)
+
+    status = status_of(decided(pod, seconds=5).actions)
+
+    assert status["phase"] == phase
+    terminated = status["containerStatuses"][0]["state"]["terminated"]
+    assert (terminated["exitCode"], terminated["reason"]) == (exit_code, reason)
+    assert conditions_of(status)["Ready"] == "False"
+
+
+@pytest.mark.parametrize(
+    ("pod", "again_in_s"),
+    [
+        pytest.param(run_pod("a", node="n", phase="Running", started=0), None, id="runs for ever"),
+        pytest.param(
+            run_pod("a", node="n", phase="Running", started=0, annotations={RUN_SECONDS_ANNOTATION: "5"}),
+            3.0,
+            id="runs on",
+        ),
+        pytest.param(
+            run_pod("a", node="n", started=0, annotations={START_DELAY_ANNOTATION: "2.5"}), 0.5, id="starts later"
+        ),
+        pytest.param(run_pod("a", node="n", phase="Succeeded", started=0), None, id="finished"),
+        pytest.param(run_pod("a"), None, id="no node"),
+        pytest.param(run_pod("a", node="other"), None, id="unknown node"),
+    ],
+)
+def test_nothing_is_written_while_there_is_nothing_to_say(pod: RunPod, again_in_s: float | None) -> None:
+    assert decided(pod, seconds=2) == Decision(again_in_s=again_in_s)
+
+
+@pytest.mark.parametrize(
+    ("pod", "phase"),
+    [
+        pytest.param(
+            run_pod("a", node="n", phase="Running", started=0, deleting=True), "Failed", id="killed by signal"
+        ),
+        pytest.param(
+            run_pod("a", node="n", phase="Running", started=0, deleting=True, annotations={EXIT_CODE_ANNOTATION: "0"}),
+            "Succeeded",
+            id="handles the signal",
+        ),
+        pytest.param(run_pod("a", node="n", deleting=True), "Failed", id="never started"),
+    ],
+)
+def test_deleted_pod_is_finished_before_it_is_removed(pod: RunPod, phase: str) -> None:
+    decision = decided(pod)
+
+    assert status_of(decision.actions)["phase"] == phase
+    assert not [action for action in decision.actions if isinstance(action, Delete)]
+
+
+def test_finished_pod_that_is_deleted_is_removed_by_its_uid_without_grace() -> None:
+    pod = run_pod("a", node="n", phase="Failed", started=0, deleting=True)
+
+    (action,) = decided(pod).actions
+
+    assert isinstance(action, Delete)
+    assert (action.uid, action.grace_period_s) == ("uid-a", 0)
+
+
+@pytest.mark.parametrize(
+    ("requests", "allocatable", "reason"),
+    [
+        pytest.param({"cpu": "3"}, {"cpu": "4"}, "OutOfcpu", id="cpu"),
+        pytest.param({"memory": "600Mi"}, {"cpu": "9", "memory": "1Gi"}, "OutOfmemory", id="memory"),
+        pytest.param({"cpu": "1"}, {"cpu": "9", "pods": "1"}, "OutOfpods", id="slots"),
+        pytest.param({"example.com/gpu": "1"}, {"example.com/gpu": "1"}, "OutOfexample.com/gpu", id="extended"),
+    ],
+)
+def test_pod_that_does_not_fit_fails_on_its_node(
+    requests: dict[str, str], allocatable: dict[str, str], reason: str
+) -> None:
+    first = run_pod("first", node="n", phase="Running", started=0, requests=requests)
+    second = run_pod("second", node="n", requests=requests)
+    over = kubelets(first, second, nodes=(run_node("n", allocatable),))
+
+    status = status_of(over.decide_pod(second.metadata.key, NOW).actions)
+
+    assert (status["phase"], status["reason"]) == ("Failed", reason)
+    assert "capacity" in status["message"]
+
+
+def test_room_of_a_finished_pod_is_free_again() -> None:
+    first = run_pod("first", node="n", phase="Running", started=0, cpu="4")
+    second = run_pod("second", node="n", cpu="4")
+    over = kubelets(first, second)
+
+    over.observe(first, run_pod("first", node="n", phase="Succeeded", started=0, cpu="4"))
+
+    assert status_of(over.decide_pod(second.metadata.key, NOW).actions)["phase"] == "Pending"
+
+
+def test_room_of_a_pod_replaced_under_its_name_is_counted_once() -> None:
+    old = run_pod("a", node="n", phase="Running", started=0, cpu="4", uid="old")
+    new = run_pod("a", node="n", cpu="4", uid="new")
+    over = Kubelets(cache_of(new), cache_of(NODE), every_node=True)
+
+    over.observe(None, old)
+    over.observe(old, None)
+    over.observe(None, new)
+
+    assert status_of(over.decide_pod(new.metadata.key, NOW).actions)["phase"] == "Pending"
+
+
+def test_pod_accepted_before_its_status_is_seen_holds_its_room() -> None:
+    pods = (run_pod("first", node="n", cpu="3"), run_pod("second", node="n", cpu="3"))
+    over = kubelets(*pods)
+
+    phases = [status_of(over.decide_pod(pod.metadata.key, NOW).actions)["phase"] for pod in pods]
+
+    assert phases == ["Pending", "Failed"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (RUN_SECONDS_ANNOTATION, "soon"),
+        (RUN_SECONDS_ANNOTATION, "-1"),
+        (RUN_SECONDS_ANNOTATION, "nan"),
+        (START_DELAY_ANNOTATION, "inf"),
+        (START_DELAY_ANNOTATION, ""),
+        (EXIT_CODE_ANNOTATION, "256"),
+        (EXIT_CODE_ANNOTATION, "-1"),
+        (EXIT_CODE_ANNOTATION, "one"),
+    ],
+)
+def test_illegal_annotation_fails_the_pod_and_says_what_is_legal(name: str, value: str) -> None:
+    status = status_of(decided(run_pod("a", node="n", annotations={name: value})).actions)
+
+    assert (status["phase"], status["reason"]) == ("Failed", "InvalidAnnotation")
+    assert name in status["message"]
+    assert repr(value) in status["message"]
+    assert "give a" in status["message"]
+
+
+@pytest.mark.parametrize("quantity", ["lots", "-1", "9e99"])
+def test_unreadable_request_fails_the_pod(quantity: str) -> None:
+    status = status_of(decided(run_pod("a", node="n", cpu=quantity)).actions)
+
+    assert (status["phase"], status["reason"]) == ("Failed", "UnexpectedAdmissionError")
+
+
+def test_nodes_of_others_are_left_alone() -> None:
+    theirs, ours = run_node("theirs", {"cpu": "1"}), run_node("ours", {"cpu": "1"}, labels={KUBELET_LABEL: "simulated"})
+    pods = (run_pod("a", node="theirs"), run_pod("b", node="ours"))
+    some = kubelets(*pods, nodes=(theirs, ours), every_node=False)
+
+    decisions = [some.decide_pod(pod.metadata.key, NOW) for pod in pods]
+
+    assert [bool(decision.actions) for decision in decisions] == [False, True]
+
+
+def test_ready_node_needs_nothing_and_another_is_made_ready() -> None:
+    bare = RunNode(metadata=NODE.metadata)
+
+    assert decide_node(NODE, NOW, heartbeat_s=None) == Decision()
+    status = status_of(decide_node(bare, NOW, heartbeat_s=None).actions)
+    assert status["conditions"][0]["type"] == "Ready"
+    assert status["allocatable"]["pods"] == "110"
+
+
+def test_heartbeat_renews_the_lease_and_comes_again() -> None:
+    decision = decide_node(NODE, NOW, heartbeat_s=10.0)
+
+    (lease,) = decision.actions
+    assert lease.resource.plural == "leases"
+    assert decision.again_in_s == 10.0
+
+
+Step = tuple[str, int, int]
+STEPS = st.lists(st.tuples(st.sampled_from(["admit", "release"]), st.integers(0, 5), st.integers(1, 4)), max_size=40)
+
+
+@given(STEPS)
+def test_safety_accepted_pods_never_exceed_the_node(steps: list[Step]) -> None:
+    admissions = Admissions()
+    held: dict[str, int] = {}
+
+    for what, index, cpu in steps:
+        uid = f"pod-{index}"
+        if what == "release":
+            admissions.release(uid)
+            held.pop(uid, None)
+        elif admissions.admit(uid, "n", {"cpu": cpu, "pods": 1}, {"cpu": 6, "pods": 3}) is None:
+            held.setdefault(uid, cpu)
+
+        used = admissions.used("n")
+        assert used.get("cpu", 0) == sum(held.values()) <= 6
+        assert used.get("pods", 0) == len(held) <= 3
