@@ -1,39 +1,50 @@
 """Structured logging: one short line per event on stderr, as JSON for machines or in colours for people.
 
-structlog writes natively (bytes, no stdlib record in between); what libraries log through the stdlib comes out in the
+structlog writes natively (no stdlib record in between); what libraries log through the stdlib comes out in the
 same form. Context is bound with `structlog.contextvars`. Tracebacks carry no local variables, and keys and values that
-look like credentials are blanked.
+look like credentials are blanked. Logging never waits for whoever reads stderr.
 """
 
+import atexit
 import json
 import logging
 import re
 import sys
-from typing import Any, Final, Literal, TextIO
+from typing import Any, Final, Literal, TextIO, cast
 
 import msgspec
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from gangline.service.log_stream import LogStream
+
 LONGEST: Final = 4096
-"""Longest text value in characters: a line must go through a pipe at once, even one whose reader is slow."""
+"""Longest text value in characters: a log is read by people."""
+DRAIN_S: Final = 2.0
+"""How long the end of the process waits for the last lines to be read."""
 _SECRET_KEY: Final = re.compile(r"token|password|secret|authorization|credential", re.IGNORECASE)
 _SECRET_VALUE: Final = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]+")
 _encoder: Final = msgspec.json.Encoder(enc_hook=repr, order="deterministic")
 
 
 def configure(format: Literal["json", "console"], level: str, *, stream: TextIO | None = None) -> None:  # noqa: A002 - the setting's word
-    """Set up logging for the process, before its first log line. `stream` is stderr unless given."""
-    stream = stream or sys.stderr
+    """Set up logging for the process, before its first log line; a `stream` of the caller's own is written directly."""
     number = logging.getLevelNamesMapping()[level.upper()]
-    is_json = format == "json"
+    renderer = _json if format == "json" else _console(colors=(stream or sys.stderr).isatty())
+    target = stream or _stderr()
     structlog.configure(
-        processors=[*_context(), _json_bytes if is_json else _console(stream)],
+        processors=[*_context(), renderer],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.BytesLoggerFactory(stream.buffer) if is_json else structlog.WriteLoggerFactory(stream),
+        logger_factory=structlog.WriteLoggerFactory(target),
         cache_logger_on_first_use=True,
     )
-    _route_stdlib(stream, number, _json_text if is_json else _console(stream))
+    _route_stdlib(target, number, renderer)
+
+
+def _stderr() -> TextIO:
+    stream = LogStream(sys.stderr.buffer)
+    atexit.register(stream.drain, DRAIN_S)
+    return cast(TextIO, stream)  # loggers only write and flush
 
 
 def _context() -> list[Processor]:
@@ -72,17 +83,13 @@ def _short(value: Any) -> Any:
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}... ({len(value)} characters)"
 
 
-def _json_bytes(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
+def _json(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
     try:
-        return _encoder.encode(event)
+        return _encoder.encode(event).decode()
     except (TypeError, ValueError):
         # Lone surrogates or odd dictionary keys: a log line must never raise in the code that logs it.
-        return json.dumps({str(key): value for key, value in event.items()}, default=repr, skipkeys=True).encode()
+        return json.dumps({str(key): value for key, value in event.items()}, default=repr, skipkeys=True)
 
 
-def _json_text(logger: WrappedLogger, method: str, event: EventDict) -> str:
-    return _json_bytes(logger, method, event).decode()
-
-
-def _console(stream: TextIO) -> structlog.dev.ConsoleRenderer:
-    return structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)
+def _console(*, colors: bool) -> structlog.dev.ConsoleRenderer:
+    return structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)
