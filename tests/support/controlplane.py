@@ -1,0 +1,282 @@
+"""A real control plane for tests: etcd, kube-apiserver, kube-controller-manager and, when asked, kube-scheduler.
+
+    async with ControlPlane(binaries(release())) as plane:
+        async with connect(str(plane.kubeconfig(path)), user_agent="test") as client: ...
+
+Everything listens on loopback, on ports of its own, in a directory of its own. RBAC decides, and every request is in
+the audit log. Nodes must be kept alive (`gangline.sandbox.kubelets`): the node lifecycle controller is at work.
+"""
+
+import asyncio
+import random
+import shutil
+import socket
+import ssl
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import aiohttp
+import msgspec
+import trustme
+
+from tests.support.supervised import ServerError, Supervised
+
+LOOPBACK: Final = "127.0.0.1"
+PORTS: Final = range(
+    20_000, 32_000
+)  # below those that the kernel gives to outgoing connections: ours stay free while down
+START_S: Final = 90.0
+POLL_S: Final = 0.02
+ADMIN: Final = "admin"
+CONTROLLER_MANAGER: Final = "system:kube-controller-manager"
+SCHEDULER: Final = "system:kube-scheduler"
+STOP_ORDER: Final = ("kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd")
+GROUPS: Final = {ADMIN: "system:masters"}
+# Log each request once, with who and what; what a watch delivers is not a request.
+AUDIT_POLICY: Final = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
+# Controllers of what no test looks at, which would only make load.
+IDLE_CONTROLLERS: Final = (
+    "bootstrap-signer-controller",
+    "certificatesigningrequest-approving-controller",
+    "certificatesigningrequest-cleaner-controller",
+    "certificatesigningrequest-signing-controller",
+    "horizontal-pod-autoscaler-controller",
+    "persistentvolume-attach-detach-controller",
+    "persistentvolume-binder-controller",
+    "token-cleaner-controller",
+)
+
+
+class ControlPlane:
+    """The servers of one cluster; an async context manager.
+
+    It belongs to no event loop, so it can be started in one and used in others. `users` get tokens of their own and
+    whatever RBAC gives them; the admin may do everything. Options are flags, passed on as they are. Entering raises
+    ServerError with the last words of the server that failed, whose directory is then kept.
+    """
+
+    def __init__(
+        self,
+        binaries: Path,
+        *,
+        users: Sequence[str] = (),
+        kube_scheduler: bool = False,
+        apiserver_options: Sequence[str] = (),
+        controller_options: Sequence[str] = (),
+    ) -> None:
+        self._binaries = binaries
+        self._tokens = {user: f"token-of-{user}" for user in (ADMIN, CONTROLLER_MANAGER, SCHEDULER, *users)}
+        self._with_kube_scheduler = kube_scheduler
+        self._apiserver_options = tuple(apiserver_options)
+        self._controller_options = tuple(controller_options)
+        self._servers: dict[str, Supervised] = {}
+        self.keep_directory = False
+
+    @property
+    def url(self) -> str:
+        """Address of the API server."""
+        return f"https://{LOOPBACK}:{self._port}"
+
+    @property
+    def kubectl(self) -> Path:
+        """The kubectl of the same version."""
+        return self._binaries / "kubectl"
+
+    def kubeconfig(
+        self, path: Path, *, user: str = ADMIN, token: str | None = None, namespace: str = "default"
+    ) -> Path:
+        """Write a kubeconfig for a user, or for the bearer of any other token; return its path."""
+        config: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "test",
+            "clusters": [
+                {
+                    "name": "test",
+                    "cluster": {"server": self.url, "certificate-authority": str(self.directory / "ca.crt")},
+                }
+            ],
+            "users": [{"name": user, "user": {"token": token or self._tokens[user]}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user, "namespace": namespace}}],
+        }
+        path.write_bytes(msgspec.json.encode(config))
+        return path
+
+    async def get(self, path: str) -> tuple[int, bytes]:
+        """Ask the API server something as its admin; status 0 when it does not answer."""
+        context = ssl.create_default_context(cafile=self.directory / "ca.crt")
+        headers = {"Authorization": f"Bearer {self._tokens[ADMIN]}"}
+        try:
+            async with (
+                aiohttp.ClientSession(headers=headers) as session,
+                session.get(self.url + path, ssl=context) as response,
+            ):
+                return response.status, await response.read()
+        except aiohttp.ClientConnectionError:
+            return 0, b""
+
+    def audit(self) -> list[dict[str, Any]]:
+        """Every request so far, in the order in which they were answered."""
+        lines = (self.directory / "audit.log").read_bytes().splitlines()
+        return [msgspec.json.decode(line) for line in lines]
+
+    async def stop_apiserver(self) -> None:
+        """Stop the API server; clients see refused connections."""
+        await self._servers.pop("kube-apiserver").stop()
+
+    async def start_apiserver(self) -> None:
+        """Start it again at the same address."""
+        self._start("kube-apiserver", self._apiserver_flags())
+        await self._until("/readyz", lambda status, _: status == 200, "kube-apiserver")
+
+    async def restart_apiserver(self) -> None:
+        """Stop the API server and start it again."""
+        await self.stop_apiserver()
+        await self.start_apiserver()
+
+    async def save_store(self, copy: Path) -> None:
+        """Copy what etcd holds, with everything down for a moment."""
+        await self.stop_apiserver()
+        await self._servers.pop("etcd").stop()
+        shutil.copytree(self.directory / "etcd", copy)
+        self._start_etcd()
+        await self.start_apiserver()
+
+    async def restore_store(self, copy: Path) -> None:
+        """Let etcd hold what it held when `copy` was made: resourceVersions go back."""
+        await self.stop_apiserver()
+        await self._servers.pop("etcd").stop()
+        shutil.rmtree(self.directory / "etcd")
+        shutil.copytree(copy, self.directory / "etcd")
+        self._start_etcd()
+        await self.start_apiserver()
+
+    async def __aenter__(self) -> Self:
+        self.directory = Path(tempfile.mkdtemp(prefix="gangline-controlplane-"))
+        self._port, self._etcd_port, self._peer_port = _free_ports(3)
+        self._write_files()
+        try:
+            self._start_etcd()
+            await self.start_apiserver()
+            await self._start_clients()
+        except BaseException:
+            self.keep_directory = True
+            await self.__aexit__(None, None, None)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop the servers, each before the one that it needs."""
+        for name in STOP_ORDER:
+            if name in self._servers:
+                await self._servers.pop(name).stop()
+        if not self.keep_directory:
+            shutil.rmtree(self.directory)
+
+    async def _start_clients(self) -> None:
+        self._start("kube-controller-manager", self._controller_flags())
+        if self._with_kube_scheduler:
+            self._start("kube-scheduler", self._client_flags(SCHEDULER))
+        # Without it the ServiceAccount plugin refuses every pod; that it is there says that controllers work.
+        await self._until(
+            "/api/v1/namespaces/default/serviceaccounts/default",
+            lambda status, _: status == 200,
+            "kube-controller-manager",
+        )
+
+    def _start(self, name: str, flags: Iterator[str]) -> None:
+        self._servers[name] = Supervised(name, [self._binaries / name, *flags], self.directory)
+
+    def _start_etcd(self) -> None:
+        self._start("etcd", self._etcd_flags())
+
+    async def _until(self, path: str, holds: Callable[[int, bytes], bool], server: str) -> None:
+        status, body = 0, b""
+        try:
+            async with asyncio.timeout(START_S):
+                while not holds(status, body):
+                    for each in self._servers.values():
+                        each.check()
+                    await asyncio.sleep(POLL_S)
+                    status, body = await self.get(path)
+        except TimeoutError:
+            said = f"{path} says {status} after {START_S} s: {body.decode(errors='replace')}"
+            raise ServerError(f"{said}\n{self._servers[server].last_words()}") from None
+
+    def _write_files(self) -> None:
+        """Certificates, keys, tokens and the audit policy: all made anew for each cluster."""
+        authority = trustme.CA()
+        authority.cert_pem.write_to_path(self.directory / "ca.crt")
+        serving = authority.issue_cert(LOOPBACK, "localhost", "kubernetes.default.svc")
+        serving.private_key_and_cert_chain_pem.write_to_path(self.directory / "serving.pem")
+        trustme.CA().private_key_pem.write_to_path(self.directory / "service-accounts.key")
+        rows = [f'{token},{user},{user},"{GROUPS.get(user, "")}"\n' for user, token in self._tokens.items()]
+        (self.directory / "tokens.csv").write_text("".join(rows))
+        (self.directory / "audit-policy.json").write_bytes(msgspec.json.encode(AUDIT_POLICY))
+
+    def _etcd_flags(self) -> Iterator[str]:
+        client, peer = f"http://{LOOPBACK}:{self._etcd_port}", f"http://{LOOPBACK}:{self._peer_port}"
+        yield f"--data-dir={self.directory / 'etcd'}"
+        yield f"--listen-client-urls={client}"
+        yield f"--advertise-client-urls={client}"
+        yield f"--listen-peer-urls={peer}"
+        yield f"--initial-advertise-peer-urls={peer}"
+        yield f"--initial-cluster=default={peer}"
+        yield "--unsafe-no-fsync"
+        yield "--log-level=warn"
+
+    def _apiserver_flags(self) -> Iterator[str]:
+        here = self.directory
+        yield f"--etcd-servers=http://{LOOPBACK}:{self._etcd_port}"
+        yield f"--bind-address={LOOPBACK}"
+        yield f"--advertise-address={LOOPBACK}"
+        yield f"--secure-port={self._port}"
+        yield f"--tls-cert-file={here / 'serving.pem'}"
+        yield f"--tls-private-key-file={here / 'serving.pem'}"
+        yield f"--token-auth-file={here / 'tokens.csv'}"
+        yield "--authorization-mode=RBAC"
+        yield "--service-account-issuer=https://kubernetes.default.svc"
+        yield f"--service-account-key-file={here / 'service-accounts.key'}"
+        yield f"--service-account-signing-key-file={here / 'service-accounts.key'}"
+        yield "--service-cluster-ip-range=10.0.0.0/24"
+        yield "--endpoint-reconciler-type=none"
+        yield f"--audit-policy-file={here / 'audit-policy.json'}"
+        yield f"--audit-log-path={here / 'audit.log'}"
+        yield from self._apiserver_options
+
+    def _client_flags(self, user: str) -> Iterator[str]:
+        path = self.directory / f"{user.rpartition(':')[2]}.kubeconfig"
+        yield f"--kubeconfig={self.kubeconfig(path, user=user)}"
+        yield "--leader-elect=false"
+        yield "--secure-port=0"
+        yield "--kube-api-qps=500"
+        yield "--kube-api-burst=1000"
+
+    def _controller_flags(self) -> Iterator[str]:
+        yield from self._client_flags(CONTROLLER_MANAGER)
+        yield f"--root-ca-file={self.directory / 'ca.crt'}"
+        yield f"--service-account-private-key-file={self.directory / 'service-accounts.key'}"
+        yield f"--controllers={','.join(['*', *(f'-{name}' for name in IDLE_CONTROLLERS)])}"
+        yield from self._controller_options
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports on which nobody listens, all different."""
+    found: list[int] = []
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as probe:
+            if probe.connect_ex((LOOPBACK, port)):
+                found.append(port)
+        if len(found) == count:
+            return found
+    raise ServerError(f"no {count} free ports in {PORTS}")
