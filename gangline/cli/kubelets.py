@@ -15,7 +15,14 @@ GRACE_S: Final = 5.0
 @click.command()
 @click.option("--kubeconfig", metavar="PATH", help="Which API server; else the usual default.")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
-@click.option("--nodes", default=3, show_default=True, metavar="N", help="How many equal nodes to bring up.")
+@click.option(
+    "--nodes",
+    default=3,
+    show_default=True,
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="How many equal nodes to bring up.",
+)
 @click.option("--cpu", default="8", show_default=True, metavar="QUANTITY", help="CPU of each node.")
 @click.option("--memory", default="32Gi", show_default=True, metavar="QUANTITY", help="Memory of each node.")
 @click.option(
@@ -53,22 +60,20 @@ def kubelets(
     from gangline.kube.transport import ConfigurationError  # noqa: PLC0415
     from gangline.kube.wire.errors import ApiError  # noqa: PLC0415
     from gangline.sandbox.kubelets import register_nodes, run_kubelets  # noqa: PLC0415
-    from gangline.sandbox.nodes import ClusterFileError, check_quantities, read_cluster_file, uniform  # noqa: PLC0415
+    from gangline.sandbox.nodes import ClusterFileError, checked, read_cluster_file, uniform  # noqa: PLC0415
 
     logging.configure("console", log_level)
 
     async def main(stop: asyncio.Event) -> None:
         try:
-            groups = read_cluster_file(cluster) if cluster else uniform(nodes, cpu=cpu, memory=memory)
-            for group in groups:
-                check_quantities(group)
+            groups = read_cluster_file(cluster) if cluster else checked(uniform(nodes, cpu=cpu, memory=memory))
             async with connect(kubeconfig, context, user_agent="gangline-kubelets") as client, Loops(stop) as loops:
                 created = await register_nodes(client, groups)
                 total = sum(len(group.node_names) for group in groups)
                 click.echo(f"{total} nodes, {created} of them new; Ctrl-C ends their kubelets, the Node objects stay")
                 loops.start("kubelets", run_kubelets(client, every_node=every_node))
                 await stop.wait()
-        except (ClusterFileError, ConfigurationError, ValueError) as error:
+        except (ClusterFileError, ConfigurationError) as error:
             raise StartError(str(error)) from error
         except ApiError as error:
             raise StartError(f"cannot register nodes: {error}") from error

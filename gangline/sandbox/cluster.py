@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from gangline.kube.client import Client, connect
 from gangline.sandbox.controllers.run import Pace, run_controllers
 from gangline.sandbox.kubelets import register_nodes, run_kubelets
-from gangline.sandbox.nodes import NodeGroup, read_cluster_file, uniform
+from gangline.sandbox.nodes import NodeGroup, checked, read_cluster_file, uniform
 from gangline.sandbox.server import ApiServer
 
 USER_AGENT: Final = "gangline-sandbox"
@@ -58,7 +58,7 @@ class Sandbox:
         return self._kubeconfig
 
     async def __aenter__(self) -> Self:
-        groups = read_cluster_file(self._cluster_file) if self._cluster_file else self._uniform
+        groups = read_cluster_file(self._cluster_file) if self._cluster_file else checked(self._uniform)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._server)
             if self._kubeconfig is None:

@@ -27,7 +27,7 @@ KUBELET_LABEL: Final = "sandbox.gangline.dev/kubelet"
 
 
 class ClusterFileError(ValueError):
-    """The cluster file cannot be read; the message says where and why."""
+    """The nodes that are asked for cannot be; the message says which and why."""
 
 
 class NodeGroup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,24 +60,23 @@ def uniform(count: int, *, cpu: str, memory: str) -> tuple[NodeGroup, ...]:
 def read_cluster_file(path: Path) -> tuple[NodeGroup, ...]:
     """Read and check a cluster file; raise ClusterFileError."""
     try:
-        groups = msgspec.yaml.decode(path.read_bytes(), type=ClusterFile).nodes
-        for group in groups:
-            check_quantities(group)
-    except (OSError, msgspec.MsgspecError, ValueError) as error:
+        return checked(msgspec.yaml.decode(path.read_bytes(), type=ClusterFile).nodes)
+    except (OSError, msgspec.MsgspecError, ClusterFileError) as error:
         raise ClusterFileError(f"cluster file {path}: {error}") from error
-    names = [name for group in groups for name in group.node_names]
-    if doubled := sorted(name for name, times in Counter(names).items() if times > 1):
-        raise ClusterFileError(f"cluster file {path}: node names must differ, these repeat: {', '.join(doubled)}")
+
+
+def checked(groups: tuple[NodeGroup, ...]) -> tuple[NodeGroup, ...]:
+    """Return the groups if names differ and amounts can be read; raise ClusterFileError."""
+    for group in groups:
+        for resource, quantity in group.allocatable.items():
+            try:
+                amount_of(resource, quantity)
+            except ValueError as error:
+                raise ClusterFileError(f"nodes {group.name!r}, allocatable {resource}: {error}") from error
+    names = Counter(name for group in groups for name in group.node_names)
+    if doubled := sorted(name for name, times in names.items() if times > 1):
+        raise ClusterFileError(f"node names must differ, these repeat: {', '.join(doubled)}")
     return groups
-
-
-def check_quantities(group: NodeGroup) -> None:
-    """Raise ValueError where an amount cannot be read."""
-    for resource, quantity in group.allocatable.items():
-        try:
-            amount_of(resource, quantity)
-        except ValueError as error:
-            raise ValueError(f"nodes {group.name!r}, allocatable {resource}: {error}") from error
 
 
 def node_objects(group: NodeGroup, now: datetime) -> list[dict[str, Any]]:

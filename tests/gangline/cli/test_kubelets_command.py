@@ -18,10 +18,7 @@ from gangline.sandbox.objects import RunNode, RunPod, Thing
 from tests.support.watching import until
 
 KUBELETS = [sys.executable, "-c", "from gangline.cli.kubelets import kubelets; kubelets()"]
-SERVE = (
-    "from pathlib import Path; from gangline.cli.sandbox import serve; "
-    "raise SystemExit(serve(nodes=1, cpu='1', memory='1Gi', cluster={cluster}, port={port}, kubeconfig=None, bare=False))"
-)
+SANDBOX = [sys.executable, "-c", "from gangline.cli.main import main; main()", "sandbox"]
 
 
 @pytest.fixture
@@ -65,9 +62,8 @@ async def test_kubelets_serve_an_api_server_and_leave_its_objects(bare: Sandbox)
     assert all(KUBELET_LABEL in (node.metadata.labels or {}) for node in nodes)
 
 
-def test_sandbox_serves_until_a_signal(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", SERVE.format(cluster=None, port=0)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=None) as process:
+def test_sandbox_serves_until_a_signal() -> None:
+    with subprocess.Popen([*SANDBOX, "--nodes", "1"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url, kubeconfig, _hint = (process.stdout.readline() for _ in range(3))
         process.send_signal(signal.SIGINT)
@@ -75,16 +71,18 @@ def test_sandbox_serves_until_a_signal(tmp_path: Path) -> None:
 
     assert "http://127.0.0.1:" in url
     assert not Path(kubeconfig.split()[-1]).exists()
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_sandbox_names_what_keeps_it_from_starting(tmp_path: Path) -> None:
-    file = tmp_path / "cluster.yaml"
-    file.write_text("nodes: 3")
-    command = [sys.executable, "-c", SERVE.format(cluster=f"Path({str(file)!r})", port=0)]
-
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        pytest.param(["--cpu", "lots"], "nodes 'node', allocatable cpu", id="quantity"),
+        pytest.param(["--kubeconfig", "/nowhere/at/all"], "/nowhere/at/all", id="kubeconfig"),
+    ],
+)
+def test_sandbox_names_what_keeps_it_from_starting(options: list[str], problem: str) -> None:
+    run = subprocess.run([*SANDBOX, *options], capture_output=True, text=True, timeout=60, check=False)
 
     assert run.returncode == 1
-    assert f"cluster file {file}" in run.stderr
+    assert problem in run.stderr
     assert "Traceback" not in run.stderr

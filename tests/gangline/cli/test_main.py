@@ -1,0 +1,77 @@
+"""The command `gangline`: help, unknown words, options, a missing extra."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gangline.cli.main import COMMANDS, main
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_help(command: str) -> None:
+    result = CliRunner().invoke(main, [command, "--help"])
+
+    assert result.exit_code == 0
+    assert "Usage:" in result.output
+
+
+def test_help_lists_the_commands_and_imports_none() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from gangline.cli.main import main;"
+        "print(CliRunner().invoke(main, ['--help']).output);"
+        "assert not {'aiohttp', 'gangline.cli.sandbox'} & set(sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert all(command in result.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["sandbxo"], "No such command 'sandbxo'"),
+        (["sandbox", "--port", "70000"], "70000 is not in the range"),
+        (["sandbox", "--cluster", "/no/such/file"], "does not exist"),
+        (["sandbox", "--nodes", "3", "--cluster", __file__], "--nodes and --cluster exclude each other"),
+    ],
+    ids=["command", "port", "file", "both"],
+)
+def test_bad_words_get_one_clear_line(words: list[str], complaint: str) -> None:
+    result = CliRunner().invoke(main, words)
+
+    assert result.exit_code == 2
+    assert complaint in result.output
+
+
+def test_a_missing_extra_is_named() -> None:
+    code = (
+        "import sys; sys.modules['jsonpatch'] = None\nfrom gangline.cli.main import main\nmain(['sandbox', '--bare'])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+
+    assert result.returncode == 1
+    assert "pip install 'gangline[sandbox]'" in result.stderr
+
+
+async def test_a_bare_sandbox_runs_until_it_is_told_to_end(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "from gangline.cli.main import main; main()"),
+        *("sandbox", "--bare", "--kubeconfig", str(kubeconfig)),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(60):
+        first = await process.stdout.readline()
+        assert first.startswith(b"API server  http://127.0.0.1:")
+        await process.stdout.readuntil(b"kubeconfig")
+        process.send_signal(signal.SIGTERM)
+        await process.stdout.read()
+        assert await process.wait() == 0
+
+    assert "127.0.0.1" in kubeconfig.read_text()
