@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gangline.base.backoff import Backoff
-from gangline.contract.membership import GangKey, GangKind
+from gangline.contract.membership import GangKey
+from gangline.contract.ordering import Turn
 from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, PodAlarm, Purpose
 from scheduler.core.events import ConditionAnswered, ConditionOutcome
 from scheduler.core.gangs import Gang, Gangs, Standing
@@ -37,7 +38,10 @@ class _Voice(Struct):
     wanted: Said | None = None
     cure: Said | None = None
     since: float = 0.0
+    turn: Turn | None = None
+    """What the members wait for a turn as; None where they wait for something other than room."""
     published: Said | None = None
+    published_turn: Turn | None = None
     published_at: float = 0.0
     unheard: bool = False
     """Members may have come while nothing could be said."""
@@ -77,13 +81,16 @@ class Conditions:
 
     # What is to be said
 
-    def say(self, key: GangKey, said: Said, now: float, cure: Said | None = None) -> None:
-        """Let the waiting members of a gang say this; once it has lasted, the cure instead."""
+    def say(self, key: GangKey, said: Said, now: float, cure: Said | None = None, turn: Turn | None = None) -> None:
+        """Let the waiting members of a gang say this; once it has lasted, the cure instead.
+
+        `turn` is what they wait as: a gang whose quorum has become a repair has something new to say.
+        """
         voice = self._voices.setdefault(key, _Voice())
         if voice.wanted is None or voice.wanted.reason != said.reason:
             voice.since = now
             voice.unheard = True
-        voice.wanted, voice.cure = said, cure
+        voice.wanted, voice.cure, voice.turn = said, cure, turn
         self._to_speak[key] = None
 
     def hush(self, key: GangKey) -> None:
@@ -178,14 +185,15 @@ class Conditions:
         return wanted
 
     def _due_at(self, gang: Gang, voice: _Voice, wanted: Said) -> float:
-        if voice.published is not None and voice.published.reason == wanted.reason:
+        says_the_same = voice.published is not None and voice.published.reason == wanted.reason
+        if says_the_same and voice.published_turn is voice.turn:
             return voice.published_at + NUMBERS_EVERY_S
         if wanted.reason in _PASSING and not _first_says(gang, wanted):
             return voice.since + SETTLE_S
         return voice.since
 
     def _publish(self, gang: Gang, voice: _Voice, wanted: Said, now: float) -> None:
-        voice.published, voice.published_at = wanted, now
+        voice.published, voice.published_turn, voice.published_at = wanted, voice.turn, now
         waiting = list(gang.all_waiting())
         if any(member.said is None or member.said.reason != wanted.reason for member in waiting):
             self._announce(gang, wanted)

@@ -3,7 +3,8 @@
 import pytest
 
 from gangline.contract.pod import Pod
-from scheduler.core.events import Kind, KindSynced, PodObserved
+from scheduler.core.events import ConditionAnswered, ConditionOutcome, Kind, KindSynced, PodObserved
+from scheduler.core.instructions import WriteCondition
 from scheduler.core.machine import Scheduler
 from tests.support.builders import group, node, pod
 from tests.support.script import Script, bound_results
@@ -27,6 +28,18 @@ def test_a_gang_that_does_not_fit_is_not_bound_in_part_and_all_its_members_say_s
     assert script.binds == []
     assert set(script.reasons.values()) == {"Unschedulable"}
     assert sorted(script.reasons) == ["g-0", "g-1", "g-2"]
+
+
+def test_a_surplus_that_becomes_a_repair_is_told_at_once() -> None:
+    running = [pod(f"g-{number}", group="g", node="n1", phase="Running") for number in range(3)]
+    script = Script(node("n1", cpu=3), group("g", 3, version="5"), *running, pod("g-3", group="g"))
+    (write,) = [order for order in script.step.instructions if isinstance(order, WriteCondition)]
+    assert "has its quorum" in write.message
+    script.tell(ConditionAnswered(uid=write.uid, attempt=write.attempt, outcome=ConditionOutcome.WRITTEN))
+
+    script.observe(group("g", 4, version="6"), after_s=1)
+
+    assert "has started with 3 members and lacks 1" in script.conditions["g-3"][1]
 
 
 def test_a_bound_pod_is_announced_once_whichever_comes_first() -> None:
