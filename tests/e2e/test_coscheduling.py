@@ -132,8 +132,8 @@ SCENARIOS = [
     pytest.param(
         Scenario(
             (
-                nodes(1, "big", **{"cpu": "64", "nvidia.com/gpu": 6}),
-                nodes(3, "small", **{"cpu": "64", "nvidia.com/gpu": 2}),
+                nodes(1, "big", room={"cpu": "64", "nvidia.com/gpu": 6}),
+                nodes(3, "small", room={"cpu": "64", "nvidia.com/gpu": 2}),
             ),
             (
                 *gang("g", 3, requests={"nvidia.com/gpu": 4}),

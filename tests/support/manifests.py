@@ -16,9 +16,16 @@ from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATIO
 Manifest = dict[str, Any]
 
 
-def nodes(count: int = 1, name: str = "node", *, labels: dict[str, str] | None = None, **room: str | int) -> NodeGroup:
+def nodes(
+    count: int = 1,
+    name: str = "node",
+    *,
+    labels: dict[str, str] | None = None,
+    room: dict[str, str | int] | None = None,
+    **more_room: str | int,
+) -> NodeGroup:
     """Nodes `node-0`, `node-1` ... with this room each: `nodes(2, cpu="4", memory="8Gi")`."""
-    return NodeGroup(name=name, count=count, labels=labels or {}, allocatable=dict(room))
+    return NodeGroup(name=name, count=count, labels=labels or {}, allocatable={**(room or {}), **more_room})
 
 
 def pod_group(name: str, min_member: int | None, **spec: Any) -> Manifest:
