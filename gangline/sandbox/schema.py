@@ -106,6 +106,8 @@ class Walk:
         return not schema.get("nullable") and "default" in schema
 
     def _visit_list(self, value: list[Any], old: Any, schema: Schema, path: str, struct: str) -> None:
+        if not self._typed:
+            self.findings.causes.extend(_repetitions(value, schema, path))
         items = schema.get("items")
         if not isinstance(items, Mapping):
             return
@@ -136,13 +138,13 @@ class Walk:
             return True
         if self._typed:
             raise Undecodable(_unmarshal_problem(value, schema, path, struct))
-        detail = (
-            f"{path} in body must be of type {schema['format']}: {quoted(value)}"
-            if fits
-            else f"{path} in body must be of type {wanted}: {quoted(_json_type(value))}"
-        )
-        shown = value if fits else _json_type(value)
-        self.findings.causes.append(Cause.wrong_type(path, shown, detail))
+        if fits:
+            detail = f"Checked value must be of type {wanted} with format {schema['format']} in {path}"
+            self.findings.causes.append(Cause.invalid("<nil>", "", detail))
+        else:
+            given = _json_type(value)
+            detail = f"{path} in body must be of type {wanted}: {quoted(given)}"
+            self.findings.causes.append(Cause.wrong_type(path, given, detail))
         return False
 
 
@@ -164,11 +166,15 @@ def _broken_rules(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
 
 
 def _broken_number_rules(value: float, schema: Schema, path: str) -> Iterator[Cause]:
-    if "minimum" in schema and value < schema["minimum"]:
-        detail = f"{path} in body should be greater than or equal to {schema['minimum']}"
-        yield Cause.invalid(path, value, detail)
-    if "maximum" in schema and value > schema["maximum"]:
-        yield Cause.invalid(path, value, f"{path} in body should be less than or equal to {schema['maximum']}")
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and (value <= least if schema.get("exclusiveMinimum") else value < least):
+        words = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
+        yield Cause.invalid(path, value, f"{path} in body should be {words} {least}")
+    if most is not None and (value >= most if schema.get("exclusiveMaximum") else value > most):
+        words = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
+        yield Cause.invalid(path, value, f"{path} in body should be {words} {most}")
+    if schema.get("multipleOf") and value % schema["multipleOf"]:
+        yield Cause.invalid(path, value, f"{path} in body should be a multiple of {schema['multipleOf']}")
 
 
 def _broken_text_rules(value: str, schema: Schema, path: str) -> Iterator[Cause]:
@@ -179,7 +185,7 @@ def _broken_text_rules(value: str, schema: Schema, path: str) -> Iterator[Cause]
     if "pattern" in schema and not re.search(schema["pattern"], value):
         yield Cause.invalid(path, value, f"{path} in body should match '{schema['pattern']}'")
     if schema.get("format") == "date-time" and not _is_time(value):
-        yield Cause.invalid(path, value, f'{path} in body must be of type date-time: "{value}"')
+        yield Cause.wrong_type(path, value, f'{path} in body must be of type date-time: "{value}"')
 
 
 def _broken_size_rules(size: int, noun: str, schema: Schema, path: str) -> Iterator[Cause]:
@@ -188,6 +194,19 @@ def _broken_size_rules(size: int, noun: str, schema: Schema, path: str) -> Itera
         yield Cause("FieldValueTooMany", f"Too many: {size}: must have at most {most} items", path)
     if size < least:
         yield Cause.invalid(path, size, f"{path} in body should have at least {least} {noun}")
+
+
+def _repetitions(items: list[Any], schema: Schema, path: str) -> Iterator[Cause]:
+    """Name the items of a set or map list that are there already."""
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if schema.get("x-kubernetes-list-type") not in ("set", "map"):
+        return
+    seen: list[Any] = []
+    for index, item in enumerate(items):
+        identity = {key: item.get(key) for key in keys} if keys and isinstance(item, dict) else item
+        if identity in seen:
+            yield Cause.duplicate(f"{path}[{index}]", identity)
+        seen.append(identity)
 
 
 def _is_time(text: str) -> bool:

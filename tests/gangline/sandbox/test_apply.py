@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.rest import PODS, POD_GROUPS, Rest, pod
+from tests.support.rest import POD_GROUPS, PODS, Rest, pod
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"

@@ -6,7 +6,7 @@ import pytest
 
 from gangline.sandbox import jsonpath
 from gangline.sandbox.cells import human_duration
-from tests.support.rest import PODS, POD_GROUPS, Rest, pod
+from tests.support.rest import POD_GROUPS, PODS, Rest, pod
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 PARTIAL = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
@@ -104,7 +104,7 @@ async def test_partial_metadata(rest: Rest) -> None:
         (4000 * 86400, "10y"),
         (-5, "<invalid>"),
     ],
-    ids=lambda value: str(value),
+    ids=str,
 )
 def test_ages_read_as_in_kubectl(seconds: int, text: str) -> None:
     assert human_duration(seconds) == text

@@ -70,8 +70,10 @@ async def test_generated_names_differ(rest: Rest) -> None:
             (
                 400,
                 "BadRequest",
-                'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field '
-                "ObjectMeta.metadata.labels of type string",
+                (
+                    'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field '
+                    "ObjectMeta.metadata.labels of type string"
+                ),
             ),
         ),
         ("/api/v1/pods", pod(), (400, "BadRequest", "an empty namespace may not be set during creation")),
@@ -113,8 +115,10 @@ async def test_update_needs_the_newest_version_and_bumps_it(rest: Rest) -> None:
     assert stale.verdict == (
         409,
         "Conflict",
-        'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to '
-        "the latest version and try again",
+        (
+            'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes '
+            "to the latest version and try again"
+        ),
     )
 
 

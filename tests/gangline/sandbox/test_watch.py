@@ -104,9 +104,12 @@ async def test_bookmarks_come_on_their_own_and_say_how_far_the_stream_is(rest: R
 
 
 async def test_a_watch_ends_cleanly_when_its_time_is_over_with_a_last_bookmark() -> None:
-    async with ApiServer(bookmark_s=60) as server, Rest(server.url) as rest:
-        async with rest.watch(PODS, timeoutSeconds="1", allowWatchBookmarks="true") as watch:
-            events = await watch.rest()
+    async with (
+        ApiServer(bookmark_s=60) as server,
+        Rest(server.url) as rest,
+        rest.watch(PODS, timeoutSeconds="1", allowWatchBookmarks="true") as watch,
+    ):
+        events = await watch.rest()
 
     assert [event["type"] for event in events] == ["BOOKMARK"]
 
@@ -147,7 +150,6 @@ async def test_events_show_in_the_version_that_is_watched(rest: Rest) -> None:
 
 
 async def test_closing_the_server_ends_open_watches() -> None:
-    async with ApiServer() as server:
-        async with Rest(server.url) as rest, rest.watch(PODS) as watch:
-            await server.__aexit__(None, None, None)
-            assert await watch.rest() == []
+    async with ApiServer() as server, Rest(server.url) as rest, rest.watch(PODS) as watch:
+        await server.__aexit__(None, None, None)
+        assert await watch.rest() == []
