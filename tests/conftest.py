@@ -1,4 +1,4 @@
-"""What holds for every test: hypothesis profiles, and no task may outlive its test."""
+"""What holds for every test: hypothesis profiles, the backend of a run, and no task may outlive its test."""
 
 import asyncio
 import inspect
@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support import backends
 
 # `dev` finds new examples on every run; `ci` finds the same ones everywhere; `deep` looks for an hour.
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -18,7 +20,25 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 asyncio.set_event_loop(None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--backend", choices=sorted(backends.BACKENDS), default="sandbox", help="where end-to-end tests run"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    backends.choose(config.getoption("backend"))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    asyncio.run(backends.chosen().close(failed=bool(session.testsfailed)))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("backend") != "sandbox":
+        elsewhere = [item for item in items if item.get_closest_marker("sandbox")]
+        config.hook.pytest_deselected(items=elsewhere)
+        items[:] = [item for item in items if item not in elsewhere]
     for item in items:
         if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.function):
             item.fixturenames.insert(0, "no_leaked_tasks")

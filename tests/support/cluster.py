@@ -1,4 +1,4 @@
-"""A cluster for end-to-end tests: the sandbox, both services, a live view of it all, and the judge at the end.
+"""A cluster for end-to-end tests: the chosen backend, both services, a live view of it all, and the judge at the end.
 
     async with running_cluster(nodes(1, cpu="9")) as cluster:
         await cluster.create(*gang("g", 3, requests={"cpu": 3}))
@@ -9,7 +9,7 @@ find nothing wrong with what they remember.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,6 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from gangline.contract.crd import crd
 from gangline.contract.membership import Named, link_of
 from gangline.contract.meta import Condition, Key, ObjectMeta
 from gangline.contract.node import Node
@@ -30,19 +29,18 @@ from gangline.kube.reflector import Change, Observed, Reflector, Removed
 from gangline.kube.wire import resources
 from gangline.kube.wire.changes import HasMetadata
 from gangline.kube.wire.resources import (
-    CUSTOM_RESOURCE_DEFINITIONS,
     EVENTS,
     NODES,
     POD_GROUPS,
     PODS,
     Resource,
 )
-from gangline.sandbox.cluster import Sandbox
 from gangline.sandbox.controllers.run import Pace
 from gangline.sandbox.faults import Rule, RuleBook
 from gangline.sandbox.kubelets import register_nodes
 from gangline.sandbox.nodes import NodeGroup
-from tests.support import judge
+from tests.support import backends, judge
+from tests.support.backends import Line, Serving
 from tests.support.services import Process, Service, Task, eventually, running_process, start_task
 
 NAMESPACE: Final = "default"
@@ -74,11 +72,11 @@ class RecordedEvent(Struct, frozen=True):
 class Cluster:
     """What a test does to a cluster and sees of it."""
 
-    def __init__(self, sandbox: Sandbox, client: Client, group: asyncio.TaskGroup, directory: Path) -> None:
+    def __init__(self, serving: Serving, client: Client, group: asyncio.TaskGroup, directory: Path) -> None:
         self.client = client
         self.directory = directory
-        self.kubeconfig = sandbox.kubeconfig
-        self.url = sandbox.url
+        self.kubeconfig = serving.kubeconfig
+        self.url = serving.url
         self.pods: dict[Key, Pod] = {}
         self.nodes: dict[Key, Node] = {}
         self.groups: dict[Key, PodGroup] = {}
@@ -88,6 +86,7 @@ class Cluster:
         self._changed = asyncio.Event()
         self._tasks: dict[str, Task] = {}
         self._group = group
+        self._serving = serving
 
     # Seeing
 
@@ -230,9 +229,9 @@ class Cluster:
         revision: int = msgspec.json.decode(await self.admin("GET", "stats"))["revision"]
         return revision
 
-    async def log(self, after: int = 0) -> list[dict[str, Any]]:
-        """Every version that was committed after a revision, in order."""
-        return [msgspec.json.decode(line) for line in (await self.admin("GET", f"log?after={after}")).splitlines()]
+    async def log(self, after: int = 0) -> Sequence[Line]:
+        """Every change after a revision, in order."""
+        return await self._serving.log(after)
 
     async def admin(self, method: str, path: str, body: object = None) -> bytes:
         """Send a request to the sandbox's own endpoints."""
@@ -318,15 +317,14 @@ async def running_cluster(
     judged: bool = True,
     **settings: Any,
 ) -> AsyncIterator[Cluster]:
-    """A sandbox with these nodes, our CRD, and services in this process; `settings` are the scheduler's."""
+    """A cluster with these nodes, our CRD, and services in this process; `settings` are the scheduler's."""
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="gangline-e2e-")))
-        sandbox = await stack.enter_async_context(Sandbox(nodes=0, pace=pace, kubeconfig=directory / "kubeconfig"))
-        client = await stack.enter_async_context(connect(str(sandbox.kubeconfig), user_agent="test"))
-        await client.create(CUSTOM_RESOURCE_DEFINITIONS, "", crd())
+        serving = await stack.enter_async_context(backends.chosen().serve(directory / "kubeconfig", pace))
+        client = await stack.enter_async_context(connect(str(serving.kubeconfig), user_agent="test"))
         await register_nodes(client, node_groups)
         async with asyncio.TaskGroup() as group:
-            cluster = Cluster(sandbox, client, group, directory)
+            cluster = Cluster(serving, client, group, directory)
             watches = [group.create_task(one.run(), name="view") for one in cluster.watching()]
             for name in services:
                 await cluster.start(name, **(settings if name == "scheduler" else {}))

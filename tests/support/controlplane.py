@@ -110,14 +110,15 @@ class ControlPlane:
         path.write_bytes(msgspec.json.encode(config))
         return path
 
-    async def get(self, path: str) -> tuple[int, bytes]:
-        """Ask the API server something as its admin; status 0 when it does not answer."""
+    async def request(self, method: str, path: str, body: object = None) -> tuple[int, bytes]:
+        """Send the API server a request as its admin; status 0 when it does not answer."""
         context = ssl.create_default_context(cafile=self.directory / "ca.crt")
-        headers = {"Authorization": f"Bearer {self._tokens[ADMIN]}"}
+        headers = {"Authorization": f"Bearer {self._tokens[ADMIN]}", "Content-Type": "application/json"}
+        data = None if body is None else msgspec.json.encode(body)
         try:
             async with (
                 aiohttp.ClientSession(headers=headers) as session,
-                session.get(self.url + path, ssl=context) as response,
+                session.request(method, self.url + path, data=data, ssl=context) as response,
             ):
                 return response.status, await response.read()
         except aiohttp.ClientConnectionError:
@@ -208,7 +209,7 @@ class ControlPlane:
                     for each in self._servers.values():
                         each.check()
                     await asyncio.sleep(POLL_S)
-                    status, body = await self.get(path)
+                    status, body = await self.request("GET", path)
         except TimeoutError:
             said = f"{path} says {status} after {START_S} s: {body.decode(errors='replace')}"
             raise ServerError(f"{said}\n{self._servers[server].last_words()}") from None

@@ -1,0 +1,203 @@
+"""Where end-to-end tests run: on the sandbox, or (`pytest --backend=real`) on a real control plane.
+
+Both offer what `Serving` says, with kubelets and workload controllers at work, PodGroups served, and nothing else in
+the cluster. What only the sandbox can do (faults, its version log) belongs in tests marked `sandbox`.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import aiohttp
+import msgspec
+
+from gangline.contract.crd import crd
+from gangline.contract.meta import Key
+from gangline.kube.client import Client, connect
+from gangline.kube.wire import requests
+from gangline.kube.wire.errors import AlreadyExists
+from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, NODES, POD_GROUPS, PODS, Resource
+from gangline.sandbox.cluster import Sandbox
+from gangline.sandbox.controllers.run import Pace
+from gangline.sandbox.kubelets import run_kubelets
+from tests.controlplane.build import binaries, release
+from tests.support.controlplane import ControlPlane
+from tests.support.services import eventually
+from tests.support.wiping import wipe
+
+USER_AGENT: Final = "test-backend"
+WATCH_S: Final = 3600
+HEARTBEAT_S: Final = 10.0
+RECORDED: Final = (NODES, POD_GROUPS, PODS)
+
+Line = dict[str, Any]
+"""One change of the cluster: revision, type, group, resource, key, object."""
+
+
+class Serving(Protocol):
+    """A cluster that a test has for itself."""
+
+    @property
+    def url(self) -> str:
+        """Address of its API server."""
+        ...
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The kubeconfig of somebody who may do everything."""
+        ...
+
+    async def log(self, after: int = 0) -> Sequence[Line]:
+        """Changes after a revision, at least those of nodes, PodGroups and pods, in the order in which they were seen."""
+        ...
+
+
+class Backend(Protocol):
+    """Gives each test a cluster."""
+
+    def serve(self, kubeconfig: Path, pace: Pace) -> AbstractAsyncContextManager[Serving]:
+        """Run a cluster without nodes, with PodGroups; `pace` is for backends whose controllers can be hurried."""
+        ...
+
+    async def close(self, *, failed: bool) -> None:
+        """End what outlives a test; keep its logs if a test has failed."""
+        ...
+
+
+class ServedSandbox:
+    """The sandbox, seen as `Serving`."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.url = sandbox.url
+        self.kubeconfig = sandbox.kubeconfig
+
+    async def log(self, after: int = 0) -> Sequence[Line]:
+        async with aiohttp.ClientSession() as session, session.get(f"{self.url}/sandbox/log?after={after}") as response:
+            return [msgspec.json.decode(line) for line in (await response.read()).splitlines()]
+
+
+class SandboxBackend:
+    """A sandbox for each test, in the test's process."""
+
+    @asynccontextmanager
+    async def serve(self, kubeconfig: Path, pace: Pace) -> AsyncIterator[Serving]:
+        async with (
+            Sandbox(nodes=0, pace=pace, kubeconfig=kubeconfig) as sandbox,
+            connect(str(kubeconfig), user_agent=USER_AGENT) as client,
+        ):
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, "", crd())
+            yield ServedSandbox(sandbox)
+
+    async def close(self, *, failed: bool) -> None:
+        pass
+
+
+class ServedControlPlane:
+    """A real control plane, seen as `Serving`; revisions number the changes as they arrive."""
+
+    def __init__(self, plane: ControlPlane, kubeconfig: Path) -> None:
+        self.plane = plane
+        self.url = plane.url
+        self.kubeconfig = kubeconfig
+        self._lines: list[Line] = []
+
+    async def log(self, after: int = 0) -> Sequence[Line]:
+        return self._lines[after:]
+
+    async def record(self, client: Client, resource: Resource) -> None:
+        """Follow a kind of which there is nothing yet."""
+        page = msgspec.json.decode(await client.send(requests.list_page(resource)))
+        version = page["metadata"]["resourceVersion"]
+        request = requests.watch(resource, resource_version=version, seconds=WATCH_S, silence_s=WATCH_S)
+        async with client.stream(request) as lines:
+            async for text in lines:
+                line = msgspec.json.decode(text)
+                if line["type"] != "BOOKMARK":
+                    self._add(resource, line)
+
+    def _add(self, resource: Resource, line: dict[str, Any]) -> None:
+        metadata = line["object"]["metadata"]
+        self._lines.append(
+            {
+                "revision": len(self._lines) + 1,
+                "type": line["type"],
+                "group": resource.group,
+                "resource": resource.plural,
+                "key": str(Key(metadata.get("namespace", ""), metadata["name"])),
+                "object": line["object"],
+            }
+        )
+
+
+class RealBackend:
+    """One real control plane for all tests of a process, started for the first and wiped after each."""
+
+    def __init__(self) -> None:
+        self._plane: ControlPlane | None = None
+        self._stack = AsyncExitStack()
+
+    async def plane(self) -> ControlPlane:
+        """The control plane, which is built and started if it is not there yet."""
+        if self._plane is None:
+            built = binaries(release(os.environ.get("CONTROLPLANE") or None))
+            self._plane = await self._stack.enter_async_context(ControlPlane(built))
+        return self._plane
+
+    @asynccontextmanager
+    async def serve(self, kubeconfig: Path, pace: Pace) -> AsyncIterator[Serving]:
+        plane = await self.plane()
+        serving = ServedControlPlane(plane, plane.kubeconfig(kubeconfig))
+        async with connect(str(kubeconfig), user_agent=USER_AGENT) as client:
+            await ensure_pod_groups(client)
+            tasks = [asyncio.create_task(serving.record(client, each), name="record") for each in RECORDED]
+            tasks += [
+                asyncio.create_task(run_kubelets(client, every_node=True, heartbeat_s=HEARTBEAT_S), name="kubelets")
+            ]
+            try:
+                yield serving
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                await wipe(plane)
+
+    async def close(self, *, failed: bool) -> None:
+        if self._plane is not None and failed:
+            self._plane.keep_directory = True
+            print(f"\nThe logs of the control plane are in {self._plane.directory}", file=sys.stderr)  # noqa: T201
+        await self._stack.aclose()
+
+
+async def ensure_pod_groups(client: Client) -> None:
+    """Create our CRD unless it is there, and wait until it is served."""
+    definition = crd()
+    try:
+        await client.create(CUSTOM_RESOURCE_DEFINITIONS, "", definition)
+    except AlreadyExists:
+        return
+    key = Key("", definition["metadata"]["name"])
+
+    async def is_established() -> bool:
+        seen = await client.get(CUSTOM_RESOURCE_DEFINITIONS, key, dict[str, Any])
+        conditions = seen.get("status", {}).get("conditions", [])
+        return any((one["type"], one["status"]) == ("Established", "True") for one in conditions)
+
+    await eventually(is_established, "PodGroups are served")
+
+
+BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"sandbox": SandboxBackend, "real": RealBackend}
+_chosen: list[Backend] = [SandboxBackend()]
+
+
+def choose(name: str) -> None:
+    """Let all tests of this process run on this backend."""
+    _chosen[:] = [BACKENDS[name]()]
+
+
+def chosen() -> Backend:
+    """The backend of this run."""
+    return _chosen[0]
