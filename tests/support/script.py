@@ -11,7 +11,17 @@ from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.contract.policy import PodDisruptionBudget, PriorityClass
 from scheduler.core import events
-from scheduler.core.events import Bound, Event, Kind, Refusal, Refused, Scoring, SettingsGiven, Unknown
+from scheduler.core.events import (
+    Bound,
+    ConditionOutcome,
+    Event,
+    Kind,
+    Refusal,
+    Refused,
+    Scoring,
+    SettingsGiven,
+    Unknown,
+)
 from scheduler.core.instructions import Announce, Bind, BindGang, Instruction, ReadPod, WriteCondition
 from scheduler.core.machine import Scheduler, Step
 
@@ -109,6 +119,15 @@ class Script:
     def wait(self, seconds: float) -> Step:
         """Nothing happens for a while."""
         return self.tell(after_s=seconds)
+
+    def write_conditions(self, outcome: ConditionOutcome = ConditionOutcome.WRITTEN) -> Step:
+        """Every condition that the last step ordered was answered so."""
+        return self.tell(
+            *(
+                events.ConditionAnswered(uid=write.uid, attempt=write.attempt, outcome=outcome)
+                for write in self._ordered(WriteCondition)
+            )
+        )
 
     @property
     def gang_binds(self) -> list[BindGang]:

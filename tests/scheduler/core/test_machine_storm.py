@@ -6,7 +6,14 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from msgspec.structs import replace
 
 from gangline.contract.node import Node
@@ -382,7 +389,7 @@ def test_a_seeded_storm_meets_every_situation() -> None:
     class Seeded(Storm):
         pass
 
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]  # hypothesis leaves it untyped
+    run_state_machine_as_test(
         Seeded,
         settings=settings(
             max_examples=60,

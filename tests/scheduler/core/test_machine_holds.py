@@ -1,0 +1,119 @@
+"""The room of a lost member is held for its gang's repair."""
+
+from gangline.contract.pod import Pod
+from tests.support.builders import group, node, pod
+from tests.support.script import Script, bound_results
+
+
+def running(count: int, on: str = "n1") -> list[Pod]:
+    return [pod(f"g-{number}", group="g", node=on, phase="Running") for number in range(count)]
+
+
+def gang_that_lost_one(*, rest: int = 2) -> Script:
+    """A gang of three on a full node, of which the first member has just gone."""
+    script = Script(node("n1", cpu=3), group("g", 3), *running(3))
+    script.remove(*running(3 - rest))
+    return script
+
+
+def test_equal_priority_does_not_get_the_room_of_a_lost_member() -> None:
+    script = gang_that_lost_one()
+
+    script.observe(pod("other"))
+
+    assert script.binds == []
+    assert script.reasons == {"other": "HeldForGang"}
+    assert "team/g" in script.conditions["other"][1]
+
+
+def test_the_replacement_gets_the_room() -> None:
+    script = gang_that_lost_one()
+    script.observe(pod("other"))
+
+    script.observe(pod("g-9", group="g", created_s=100))
+
+    assert script.bound_names == ["g-9"]
+    script.tell(*bound_results(script.binds))
+    assert script.binds == []
+
+
+def test_higher_priority_ignores_holds() -> None:
+    script = gang_that_lost_one()
+
+    script.observe(pod("other", priority=1))
+
+    assert script.bound_names == ["other"]
+
+
+def test_a_hold_ends_after_30_seconds_and_whoever_waited_gets_the_room() -> None:
+    script = gang_that_lost_one()
+    script.observe(pod("other"))
+    script.wait(29)
+    assert script.binds == []
+
+    script.wait(1)
+
+    assert script.bound_names == ["other"]
+
+
+def test_nothing_is_held_for_a_member_that_has_succeeded() -> None:
+    script = Script(node("n1", cpu=3), group("g", 3), *running(3))
+    script.observe(pod("g-0", group="g", node="n1", phase="Succeeded", finished_s=5, version="2"))
+
+    script.observe(pod("other"))
+
+    assert script.bound_names == ["other"]
+
+
+def test_room_is_held_for_a_member_that_has_failed() -> None:
+    script = Script(node("n1", cpu=3), group("g", 3), *running(3))
+    script.observe(pod("g-0", group="g", node="n1", phase="Failed", finished_s=5, version="2"))
+
+    script.observe(pod("other"))
+
+    assert script.binds == []
+
+
+def test_a_deleted_pod_that_ends_well_is_lost_all_the_same() -> None:
+    script = Script(node("n1", cpu=3), group("g", 3), *running(3))
+    script.observe(pod("g-0", group="g", node="n1", phase="Running", deleting=True, version="2"))
+    script.observe(pod("g-0", group="g", node="n1", phase="Succeeded", deleting=True, finished_s=5, version="3"))
+
+    script.observe(pod("other"))
+
+    assert script.binds == []
+
+
+def test_nothing_is_held_while_the_quorum_stands() -> None:
+    script = Script(node("n1", cpu=3), group("g", 2), *running(3))
+    script.remove(*running(1))
+
+    script.observe(pod("other"))
+
+    assert script.bound_names == ["other"]
+
+
+def test_nothing_is_held_for_a_gang_that_is_gone_altogether() -> None:
+    script = gang_that_lost_one(rest=0)
+
+    script.observe(*[pod(f"other-{n}") for n in range(3)])
+
+    assert len(script.binds) == 3
+
+
+def test_a_quorum_lowered_by_its_owner_frees_what_was_held() -> None:
+    script = gang_that_lost_one()
+    script.observe(pod("other"))
+
+    script.observe(group("g", 2, version="101"))
+
+    assert script.bound_names == ["other"]
+
+
+def test_no_more_is_held_than_members_are_missing() -> None:
+    script = Script(node("n1", cpu=4), group("g", 3), *running(4))
+    script.remove(*running(2))
+
+    script.observe(pod("one"), pod("two"))
+
+    assert len(script.binds) == 1
