@@ -151,14 +151,14 @@ def _unplaced(answer: Plan | Unplaced) -> Unplaced:
 @pytest.mark.parametrize(
     ("scoring", "spots"),
     [
-        pytest.param(Scoring.PACK, {"busy": 2, "big": 3}, id="pack: the busiest first, then where most fit"),
+        pytest.param(Scoring.PACK, {"busy": 2, "large": 3}, id="pack: the busiest first, then where most fit"),
         pytest.param(
-            Scoring.SPREAD, {"big": 2, "free": 2, "busy": 1}, id="spread: evenly, the least busy get the rest"
+            Scoring.SPREAD, {"free": 2, "large": 2, "busy": 1}, id="spread: evenly, the least busy get the rest"
         ),
     ],
 )
 def test_scoring_decides_where_members_go(scoring: Scoring, spots: dict[str, int]) -> None:
-    cluster = Cluster([ledger("big", cpu=8000), ledger("busy", cpu=8000), ledger("free", cpu=4000)])
+    cluster = Cluster([ledger("large", cpu=8000), ledger("busy", cpu=8000), ledger("free", cpu=4000)])
     cluster.charge("busy", member_class(cpu=4000), uid="u")
     demand = cluster.demand((member_class(cpu=2000), 5))
 
