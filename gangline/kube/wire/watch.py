@@ -167,10 +167,9 @@ class WatchMachine(Generic[T]):
         self._fail(str(error), error.retry_after_s)
 
     def _history_doubtful(self, error: ApiError) -> bool:
-        """Whether to list again. A server that was away may be back from a backup, and would not say so."""
-        if isinstance(error, Unreachable):
-            return bool(self._resource_version)
-        return isinstance(error, Gone) or version_too_large(error) or self._barren_streams >= BARREN_LIMIT
+        """Whether to list from the start. A server that was away may be back from a backup, and would not say so."""
+        expired = isinstance(error, Gone | Unreachable) or version_too_large(error)
+        return expired or self._barren_streams >= BARREN_LIMIT
 
     def _list_finished(self, resource_version: str) -> list[Change[T]]:
         gone = [key for key in self._known if key not in self._listed]

@@ -408,6 +408,17 @@ def test_a_failure_between_pages_goes_on_with_the_same_page() -> None:
     assert told(made.page(page(200), 0.0)) == ["=", ">200"]
 
 
+def test_a_server_that_was_away_between_pages_is_listed_from_the_start() -> None:
+    """The token may belong to a history that a restore has undone."""
+    made = machine()
+    made.page(page(200, pod("a", 1), pod("b", 150), token="t"), 0.0)
+    made.failed(Unreachable("refused"), 0.0)
+    made.next(0.0)
+
+    assert made.next(0.0) == ListPage("", 500)
+    assert told(made.page(page(120, pod("a", 1)), 0.0)) == ["+a", "-b", "=", ">120"]
+
+
 @pytest.mark.parametrize(
     "body",
     [
