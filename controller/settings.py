@@ -30,18 +30,3 @@ class Settings(ProcessSettings, frozen=True, kw_only=True):
         Setting("How long changes of one PodGroup are gathered before its status is computed.", unit="seconds"),
         Meta(ge=0, le=10),
     ] = 0.05
-    watch_s: Annotated[
-        int,
-        Setting("Longest life of a watch; each ends at a random time in the upper half.", unit="seconds"),
-        Meta(ge=2, le=3600),
-    ] = 600
-    stale_s: Annotated[
-        float,
-        Setting("A kind not heard of for longer makes the process not ready.", unit="seconds"),
-        Meta(gt=0),
-    ] = 180.0
-    grace_s: Annotated[
-        float,
-        Setting("How long writes under way may take after SIGTERM.", unit="seconds"),
-        Meta(ge=0, le=600),
-    ] = 20.0

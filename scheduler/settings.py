@@ -39,18 +39,3 @@ class Settings(ProcessSettings, frozen=True, kw_only=True):
         Setting("Kubernetes Events written per second at most; what is more is dropped and counted."),
         Meta(gt=0),
     ] = 100.0
-    watch_s: Annotated[
-        int,
-        Setting("Longest life of a watch; each ends at a random time in the upper half.", unit="seconds"),
-        Meta(ge=2, le=3600),
-    ] = 600
-    stale_s: Annotated[
-        float,
-        Setting("A kind not heard of for longer makes the process not ready.", unit="seconds"),
-        Meta(gt=0),
-    ] = 180.0
-    grace_s: Annotated[
-        float,
-        Setting("How long binds in flight may take to finish after SIGTERM.", unit="seconds"),
-        Meta(gt=0),
-    ] = 20.0

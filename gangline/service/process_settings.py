@@ -53,6 +53,21 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
             check=check_lease,
         ),
     ] = "auto"
+    watch_s: Annotated[
+        int,
+        Setting("Longest life of a watch; each ends at a random time in the upper half.", unit="seconds"),
+        Meta(ge=2, le=3600),
+    ] = 600
+    stale_s: Annotated[
+        float,
+        Setting("A kind not heard of for longer makes the process not ready.", unit="seconds"),
+        Meta(gt=0),
+    ] = 180.0
+    grace_s: Annotated[
+        float,
+        Setting("How long writes under way may take after SIGTERM.", unit="seconds"),
+        Meta(ge=0, le=600),
+    ] = 20.0
     log_format: Annotated[
         Literal["json", "console"], Setting("Log lines for machines (json) or for people (console).")
     ] = "json"

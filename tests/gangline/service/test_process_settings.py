@@ -23,6 +23,9 @@ def test_a_service_gives_the_common_settings_its_own_defaults() -> None:
         scheduler_name=("gangline",),
         http_address="127.0.0.1:8081",
         lease="auto",
+        watch_s=600,
+        stale_s=180.0,
+        grace_s=20.0,
         log_format="json",
         log_level="info",
     )
