@@ -6,23 +6,34 @@ SHELL := bash
 
 PYTHON ?= python3
 KEEP ?=
+CONTROLPLANE ?= $(firstword $(RELEASES))
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := gangline scheduler controller tests docs
+RELEASES := $(shell ls -r tests/controlplane | grep '^v')
 GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reasons.md
 COMPILE := $(BIN)/python -m uv pip compile pyproject.toml --extra sandbox --group build --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help demo test lint doors types generate verify mutants bench lock clean
+.PHONY: help demo test test-real controlplane nightly lint doors types generate verify mutants bench lock clean
 
 help: ## Show this help.
-	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 demo: .venv/runtime.stamp ## Watch gangs start together on an embedded cluster (KEEP=1 leaves it up to look around).
 	$(BIN)/gangline demo $(if $(KEEP),--keep)
 
 test: .venv/dev.stamp ## Run all tests.
 	$(BIN)/python -m pytest
+
+test-real: controlplane ## Run the end-to-end tests on a real control plane (CONTROLPLANE=v1.35 names another version).
+	CONTROLPLANE=$(CONTROLPLANE) $(BIN)/python -m pytest tests/real tests/e2e --backend=real
+
+controlplane: .venv/dev.stamp ## Build etcd, kube-apiserver and the rest into a cache, once (needs Go).
+	@$(BIN)/python -m tests.controlplane.build $(CONTROLPLANE)
+
+nightly: ## Run test-real on every version of Kubernetes that is listed.
+	for release in $(RELEASES); do $(MAKE) test-real CONTROLPLANE=$$release; done
 
 lint: .venv/dev.stamp doors ## Check style, format, doors between rooms, and the lock files.
 	$(BIN)/python -m ruff check $(SOURCES)
