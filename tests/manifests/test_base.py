@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
+from gangline.service.lifecycle import CANCEL_S
+from gangline.service.process_settings import ProcessSettings
+
 BASE = Path(__file__).parent.parent.parent / "manifests" / "base"
 SERVICES = ("scheduler", "controller")
 WRITES = {"create", "update", "patch", "delete", "deletecollection", "*"}
@@ -142,6 +145,7 @@ def test_a_deployment_runs_one_confined_process_at_a_time(objects: list[Object],
     assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
     assert pod["serviceAccountName"] == f"gangline-{service}"
     assert pod["enableServiceLinks"] is False
+    assert pod["terminationGracePeriodSeconds"] > ProcessSettings().grace_s + CANCEL_S
     assert pod["securityContext"] == {
         "runAsNonRoot": True,
         "runAsUser": 65532,
