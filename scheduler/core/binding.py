@@ -22,7 +22,7 @@ from gangline.contract.membership import GangKey, GangKind
 from scheduler.core.cache import Cache, Intent, IntentState
 from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, PodAlarm, Purpose
 from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Unknown
-from scheduler.core.gangs import Gang, Gangs, GroupFacts, Standing, min_member_of
+from scheduler.core.gangs import Gang, Gangs, GroupFacts, Standing, min_member_of, title
 from scheduler.core.instructions import Announce, Bind, BindGang, GroupVersion, Instruction, ReadPod
 from scheduler.core.model.member import Member, Said
 from scheduler.core.model.member_class import ClassId
@@ -322,6 +322,6 @@ def _version_to_confirm(gang: Gang, group: GroupFacts | None) -> GroupVersion | 
 def _refusal_text(member: Member, intent: Intent, result: Refused) -> Said:
     return Said(
         Reason.BIND_FAILED,
-        f"gang {member.gang}: binding pod {member.key} to node {intent.node} was refused: {result.message}; "
+        f"gang {title(member.gang)}: binding pod {member.key} to node {intent.node} was refused: {result.message}; "
         "it is tried again after a while",
     )

@@ -193,22 +193,18 @@ class Conditions:
         return voice.since
 
     def _publish(self, gang: Gang, voice: _Voice, wanted: Said, now: float) -> None:
+        known = voice.published is not None and voice.published.reason == wanted.reason
         voice.published, voice.published_turn, voice.published_at = wanted, voice.turn, now
         waiting = list(gang.all_waiting())
-        if any(member.said is None or member.said.reason != wanted.reason for member in waiting):
-            self._announce(gang, wanted)
+        if not known and any(_is_news(member, wanted) for member in waiting):
+            self._announce_gang(gang, wanted)
         self._to_check.update((member.uid, None) for member in waiting)
 
-    def _announce(self, gang: Gang, said: Said) -> None:
-        """Record one Event per gang and change of reason: on its PodGroup, or on its first waiting pod."""
+    def _announce_gang(self, gang: Gang, said: Said) -> None:
+        """Record one Event on the PodGroup for each change of reason; each pod that writes it records its own."""
         group = self._gangs.group_of(gang.key)
         if group is not None:
-            self._record("PodGroup", group.key.namespace, group.key.name, group.uid, said)
-        else:
-            self._announce_pod(next(iter(gang.all_waiting())), said)
-
-    def _announce_pod(self, member: Member, said: Said) -> None:
-        self._record("Pod", *member.key, member.uid, said)
+            self._record("PodGroup", *group.key, group.uid, said)
 
     def _record(self, kind: str, namespace: str, name: str, uid: str, said: Said) -> None:
         reason = "FailedScheduling" if said.reason == Reason.UNSCHEDULABLE else said.reason
@@ -270,6 +266,9 @@ class Conditions:
 
     def _write(self, member: Member, said: Said, now: float, failures: int) -> None:
         self._attempts += 1
+        last = self._writes.get(member.uid)
+        if _is_news(member, said) and (last is None or last.said.reason != said.reason):
+            self._record("Pod", *member.key, member.uid, said)
         self._writes[member.uid] = _Write(
             self._attempts, member.resource_version, said, _Progress.FLYING, now, failures
         )
@@ -287,9 +286,11 @@ class Conditions:
                 observed_generation=member.generation,
             )
         )
-        own = member.template.problem == said
-        if own and (member.said is None or member.said.reason != said.reason):
-            self._announce_pod(member, said)
+
+
+def _is_news(member: Member, said: Said) -> bool:
+    """Tell whether the pod has given another reason so far, or none."""
+    return member.said is None or member.said.reason != said.reason
 
 
 def _first_says(gang: Gang, said: Said) -> bool:

@@ -13,7 +13,7 @@ from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, Purpose
 from scheduler.core.events import Scoring
 from scheduler.core.explaining import verdict
 from scheduler.core.gang_rule import Ready
-from scheduler.core.gangs import Gang, Gangs, Standing
+from scheduler.core.gangs import Gang, Gangs, Standing, title
 from scheduler.core.holds import HOLD_S, Holds
 from scheduler.core.model.member import Member
 from scheduler.core.model.member_class import ClassId, ClassTable, MemberClass
@@ -137,7 +137,7 @@ class Deciding:
 
     def _park(self, gang: Gang, ready: Ready, demand: Demand, unplaced: Unplaced, now: float) -> None:
         holders = self._holds.holders_against(gang.key, self._gangs.priority_of(gang))
-        said = verdict(gang, ready, demand, unplaced, [str(key) for key in holders])
+        said = verdict(gang, ready, demand, unplaced, [title(key) for key in holders])
         self._conditions.say(gang.key, said, now, turn=ready.turn)
         self._backlog.park(gang.key, unplaced.wake, unplaced.wake_resources)
         self._deadlines.set(GangAlarm(Purpose.RETRY_GANG, gang.key), self._retry_at(gang, demand, now))

@@ -5,7 +5,7 @@ from typing import assert_never
 from gangline.contract.membership import GangKind
 from gangline.contract.ordering import Turn
 from scheduler.core.gang_rule import Ready
-from scheduler.core.gangs import Gang, Standing
+from scheduler.core.gangs import Gang, Standing, title
 from scheduler.core.model.member import Said
 from scheduler.core.placement import Demand
 from scheduler.core.reasons import Reason, Unplaced, sentence
@@ -31,7 +31,7 @@ def _reason(demand: Demand, unplaced: Unplaced) -> Reason:
 
 def _standing(gang: Gang, ready: Ready) -> str:
     unplaceable = f"; {len(gang.unplaceable)} cannot be placed as they are" if gang.unplaceable else ""
-    return f"Gang {gang.key} {_turn(gang, ready)}{unplaceable}."
+    return f"Gang {title(gang.key)} {_turn(gang, ready)}{unplaceable}."
 
 
 def _turn(gang: Gang, ready: Ready) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from gangline.contract.counting import need
 from gangline.contract.membership import GangKind
 from gangline.contract.ordering import Turn, turn_of
-from scheduler.core.gangs import Gang, GroupFacts, Standing, min_member_of
+from scheduler.core.gangs import Gang, GroupFacts, Standing, min_member_of, title
 from scheduler.core.model.member import Said
 from scheduler.core.reasons import Reason
 
@@ -49,7 +49,7 @@ def assess(gang: Gang, group: GroupFacts | None) -> Assessment:
         if group is None:
             return Blocked(Said(Reason.POD_GROUP_NOT_FOUND, _no_group(gang)))
         if group.problem is not None:
-            return Blocked(Said(Reason.POD_GROUP_INVALID, f"PodGroup {gang.key}: {group.problem}"))
+            return Blocked(Said(Reason.POD_GROUP_INVALID, f"PodGroup {title(gang.key)}: {group.problem}"))
     if not waiting:
         return Idle()
     bound = gang.size(Standing.BOUND)
@@ -73,14 +73,14 @@ def lacks_quorum(gang: Gang, group: GroupFacts | None) -> int:
 
 
 def _no_group(gang: Gang) -> str:
-    return _NO_GROUP.format(label=gang.key, namespace=gang.key.namespace)
+    return _NO_GROUP.format(label=title(gang.key), namespace=gang.key.namespace)
 
 
 def _incomplete(gang: Gang, min_member: int, missing: int) -> Said:
     """Say how many members are there, what the others are, and how many must still come."""
     waiting = gang.size(Standing.WAITING)
     more = missing - waiting
-    here = f"gang {gang.key}: {waiting} of {missing} members that must start together are here"
+    here = f"gang {title(gang.key)}: {waiting} of {missing} members that must start together are here"
     if missing != min_member:
         here += f" (minMember {min_member}, {gang.succeeded} succeeded)"
     others = _others(gang)

@@ -250,6 +250,16 @@ class Gang:
         return [] if mine == its else [f"gang {self.key}: sums are {mine!r}, counted anew {its!r}"]
 
 
+def title(key: GangKey) -> str:
+    """Name a gang for users: as they named it, or after the owner of its pods."""
+    match key.kind:
+        case GangKind.POD_GROUP | GangKind.POD:
+            return f"{key.namespace}/{key.name}"
+        case GangKind.SHADOW | GangKind.BUDGET:
+            kind, name, *_ = key.name.split("/")
+            return f"{key.namespace}/{name} ({kind}, no PodGroup)"
+
+
 def min_member_of(gang: Gang, group: GroupFacts | None) -> int:
     """How many members make the quorum."""
     if gang.key.kind is GangKind.POD_GROUP:

@@ -33,7 +33,7 @@ from scheduler.core.events import (
     Unknown,
 )
 from scheduler.core.gang_rule import Assessment, Blocked, Idle, InFlight, Ready, assess
-from scheduler.core.gangs import Gang, Gangs, Standing, min_member_of, standing_of
+from scheduler.core.gangs import Gang, Gangs, Standing, min_member_of, standing_of, title
 from scheduler.core.holds import Holds
 from scheduler.core.instructions import Announce, Instruction
 from scheduler.core.model.member_class import ClassTable
@@ -325,7 +325,7 @@ class Scheduler:
                 warning=True,
                 reason="MixedPriorities",
                 action="Scheduling",
-                note=f"members of gang {gang.key} have priorities {values}; the lowest counts for all",
+                note=f"members of gang {title(gang.key)} have priorities {values}; the lowest counts for all",
             )
         )
 

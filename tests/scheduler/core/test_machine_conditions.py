@@ -56,7 +56,7 @@ def test_incomplete_is_said_only_after_it_has_lasted() -> None:
         )
         for name in ("g-0", "g-1")
     }
-    assert script.announced == [("PodGroup", "g", "GangIncomplete")]
+    assert script.announced[0] == ("PodGroup", "g", "GangIncomplete")
 
 
 def test_incomplete_for_a_moment_is_never_said() -> None:
@@ -171,16 +171,17 @@ def test_numbers_alone_are_written_every_30_seconds_at_most() -> None:
     assert script.announced == []
 
 
-def test_a_change_of_reason_is_written_at_once_and_announced_once_per_gang() -> None:
+def test_a_change_of_reason_is_written_at_once_and_announced_once_on_the_group_and_once_on_each_pod() -> None:
     script = Script(node("n1", cpu=2), group("g", 3), *members(3))
-    assert script.announced == [("PodGroup", "g", "FailedScheduling")]
+    failed = [("PodGroup", "g"), ("Pod", "g-0"), ("Pod", "g-1"), ("Pod", "g-2")]
+    assert script.announced == [(*about, "FailedScheduling") for about in failed]
     script.write_conditions()
     script.remove(*members(1, first=2), after_s=3)
 
     script.wait(2)
 
     assert script.reasons == {"g-0": "GangIncomplete", "g-1": "GangIncomplete"}
-    assert script.announced == [("PodGroup", "g", "GangIncomplete")]
+    assert script.announced == [(*about, "GangIncomplete") for about in failed[:3]]
 
 
 def test_a_member_that_comes_later_says_what_the_others_say() -> None:
