@@ -45,6 +45,8 @@ class Admin:
                 return answers.document({"compacted": self._state.store.compact(revision)})
             case "POST" | "PUT", "objects":
                 return self._put(_read(call.body, dict[str, Any]))
+            case "DELETE", "objects":
+                return self._remove(_read(call.body, dict[str, Any]))
             case "POST", "watches/drop":
                 resource = _read(call.body or b"{}", dict[str, str]).get("resource")
                 return answers.document({"dropped": self._streams.drop(resource)})
@@ -57,6 +59,29 @@ class Admin:
         raise failures.no_such_path()
 
     def _put(self, item: Object) -> Answer:
+        kind, key = self._place_of(item)
+        old = self._state.store.get(kind.resource, key)
+        metadata = item["metadata"]
+        metadata.setdefault("uid", old.object["metadata"]["uid"] if old else str(uuid.uuid4()))
+        metadata.setdefault("creationTimestamp", self._state.timestamp())
+        return self._commit(Change.MODIFIED if old else Change.ADDED, kind, key, item)
+
+    def _remove(self, item: Object) -> Answer:
+        kind, key = self._place_of(item)
+        old = self._state.store.get(kind.resource, key)
+        if old is None:
+            raise failures.not_found(kind, key)
+        last = {**old.object, "metadata": {**old.object["metadata"]}}
+        return self._commit(Change.DELETED, kind, key, last)
+
+    def _commit(self, change: Change, kind: Kind, key: str, item: Object) -> Answer:
+        version = self._state.store.commit(change, kind.resource, key, item)
+        old = version.previous.object if version.previous else None
+        strategy_of(kind).committed(Write(kind=kind, new=item, old=old, subresource="", state=self._state))
+        return answers.document(version.object, 201 if change is Change.ADDED else 200)
+
+    def _place_of(self, item: Object) -> tuple[Kind, str]:
+        """Return the kind and the store's key of an object; raises 400."""
         kind = self._kind_of(item)
         metadata = item.get("metadata")
         if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
@@ -64,15 +89,7 @@ class Admin:
         namespace = metadata.get("namespace")
         if kind.namespaced and not isinstance(namespace, str):
             raise failures.bad_request("metadata.namespace must be there: it is part of the key in the store")
-        key = f"{namespace}/{metadata['name']}" if kind.namespaced else metadata["name"]
-        old = self._state.store.get(kind.resource, key)
-        metadata.setdefault("uid", old.object["metadata"]["uid"] if old else str(uuid.uuid4()))
-        metadata.setdefault("creationTimestamp", self._state.timestamp())
-        change = Change.MODIFIED if old else Change.ADDED
-        version = self._state.store.commit(change, kind.resource, key, item)
-        write = Write(kind=kind, new=item, old=old.object if old else None, subresource="", state=self._state)
-        strategy_of(kind).committed(write)
-        return answers.document(version.object, 200 if old else 201)
+        return kind, f"{namespace}/{metadata['name']}" if kind.namespaced else metadata["name"]
 
     def _kind_of(self, item: Object) -> Kind:
         for kind in self._state.registry.kinds():

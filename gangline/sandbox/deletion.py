@@ -56,7 +56,7 @@ def _check_preconditions(target: Target, metadata: Object, options: DeleteOption
 
 def _finalizers(metadata: Object, propagation: str | None) -> list[str]:
     """Return the finalizers after the policy has added or removed those of the garbage collector."""
-    finalizers: list[str] = metadata.get("finalizers") or []
+    finalizers: list[str] = metadata["finalizers"] if isinstance(metadata.get("finalizers"), list) else []
     if propagation is None:
         return finalizers
     kept = [name for name in finalizers if name not in ("foregroundDeletion", "orphan")]

@@ -236,6 +236,6 @@ _REASONS = {
 }
 
 
-def refusal(code: int, retry_after_s: int | None = None) -> Failure:
-    """Any code, for the bench of faults."""
-    return Failure(code, _REASONS.get(code, ""), f"injected fault {code}", retry_after_s=retry_after_s)
+def refusal(code: int, retry_after_s: int | None = None, *, message: str = "") -> Failure:
+    """Any code: for the bench of faults, and for defects of our own."""
+    return Failure(code, _REASONS.get(code, ""), message or f"injected fault {code}", retry_after_s=retry_after_s)

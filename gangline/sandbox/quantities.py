@@ -7,6 +7,7 @@ rounded up to nano-units, and the largest suffix that needs no fraction is chose
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 _FORM = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:([eE][+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
 _DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"]
@@ -15,6 +16,7 @@ _LIMIT = 2**63 - 1
 PATTERN = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 
 
+@lru_cache(maxsize=4096)
 def canonical(quantity: str | float) -> str:
     """Return the canonical text; raises ValueError with the server's words."""
     text, exponent, suffix = _parts(quantity)
@@ -24,6 +26,7 @@ def canonical(quantity: str | float) -> str:
     return _decimal(value, exponent_form=bool(exponent))
 
 
+@lru_cache(maxsize=4096)
 def value(quantity: str | float) -> Fraction:
     """Return the exact value, rounded up to nano-units; raises ValueError."""
     return _value(*_parts(quantity))

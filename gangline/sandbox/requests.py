@@ -25,6 +25,7 @@ _APPLY_PATCH = "application/apply-patch+yaml"
 _READ = ("", "json", "yaml", "json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml")
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 _LIMIT_BYTES = 3 * 1024 * 1024
+_STORE_LIMIT_BYTES = 3 * 1024 * 1024 // 2
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -251,6 +252,8 @@ def _object(body: Any) -> Object:
 def _decoded(call: Call) -> Any:
     if len(call.body) > _LIMIT_BYTES:
         raise failures.request_too_large(_LIMIT_BYTES)
+    if len(call.body) > _STORE_LIMIT_BYTES:
+        raise failures.internal("etcdserver: request is too large")
     if call.media_type.partition("/")[2] not in _READ:
         raise failures.unsupported_media_type(("application/json", "application/yaml"))
     try:

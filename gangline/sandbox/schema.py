@@ -21,6 +21,12 @@ _INTEGER_LIMITS = {"int32": 2**31, "int64": 2**63}
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _EMBEDDED = "x-kubernetes-embedded-resource"
+_RULES = frozenset(
+    {
+        *("enum", "format", "pattern", "minimum", "maximum", "multipleOf", "minLength", "maxLength"),
+        *("minItems", "maxItems", "minProperties", "maxProperties"),
+    }
+)
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
@@ -59,7 +65,8 @@ class Walk:
                 self._visit_object(value, old if isinstance(old, dict) else {}, schema, path, struct)
             case list():
                 self._visit_list(value, old, schema, path, struct)
-        self.findings.causes.extend(_broken_rules(value, schema, path))
+        if not _RULES.isdisjoint(schema):
+            self.findings.causes.extend(_broken_rules(value, schema, path, typed=self._typed))
         return value
 
     def _visit_object(self, value: dict[str, Any], old: dict[str, Any], schema: Schema, path: str, struct: str) -> None:
@@ -148,7 +155,7 @@ class Walk:
         return False
 
 
-def _broken_rules(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
+def _broken_rules(value: Any, schema: Schema, path: str, *, typed: bool) -> Iterator[Cause]:
     """Name the rules of one schema node that a value of the right type breaks."""
     if "enum" in schema and value not in schema["enum"]:
         yield Cause.unsupported(path, value, [str(choice) for choice in schema["enum"]])
@@ -156,7 +163,8 @@ def _broken_rules(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
         case bool():
             return
         case int() | float():
-            yield from _broken_number_rules(value, schema, path)
+            must_be = "must be" if typed else f"{path} in body should be"
+            yield from _broken_number_rules(value, schema, path, must_be)
         case str():
             yield from _broken_text_rules(value, schema, path)
         case list():
@@ -165,16 +173,16 @@ def _broken_rules(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
             yield from _broken_size_rules(len(value), "properties", schema, path)
 
 
-def _broken_number_rules(value: float, schema: Schema, path: str) -> Iterator[Cause]:
+def _broken_number_rules(value: float, schema: Schema, path: str, must_be: str) -> Iterator[Cause]:
     least, most = schema.get("minimum"), schema.get("maximum")
     if least is not None and (value <= least if schema.get("exclusiveMinimum") else value < least):
         words = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
-        yield Cause.invalid(path, value, f"{path} in body should be {words} {least}")
+        yield Cause.invalid(path, value, f"{must_be} {words} {least}")
     if most is not None and (value >= most if schema.get("exclusiveMaximum") else value > most):
         words = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
-        yield Cause.invalid(path, value, f"{path} in body should be {words} {most}")
+        yield Cause.invalid(path, value, f"{must_be} {words} {most}")
     if schema.get("multipleOf") and value % schema["multipleOf"]:
-        yield Cause.invalid(path, value, f"{path} in body should be a multiple of {schema['multipleOf']}")
+        yield Cause.invalid(path, value, f"{must_be} a multiple of {schema['multipleOf']}")
 
 
 def _broken_text_rules(value: str, schema: Schema, path: str) -> Iterator[Cause]:

@@ -27,8 +27,9 @@ def labels_predicate(text: str) -> Predicate | None:
     requirements = list(_requirements(text))
 
     def matches(item: dict[str, Any]) -> bool:
-        labels = item["metadata"].get("labels") or {}
-        return all(requirement(labels) for requirement in requirements)
+        labels = item["metadata"].get("labels")
+        known = labels if isinstance(labels, dict) else {}
+        return all(requirement(known) for requirement in requirements)
 
     return matches
 
@@ -71,7 +72,7 @@ def _comparison(key: str, value: str, *, above: bool) -> Predicate:
     bound = int(value)
 
     def matches(labels: dict[str, Any]) -> bool:
-        found = labels.get(key, "")
+        found = str(labels.get(key, ""))
         return bool(re.fullmatch(r"-?\d+", found)) and (int(found) > bound if above else int(found) < bound)
 
     return matches

@@ -11,8 +11,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import structlog
 import yaml
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import RequestHandler
 
 from gangline.sandbox import answers, requests
 from gangline.sandbox.admin import Admin
@@ -31,6 +36,9 @@ from gangline.sandbox.verbs import Target, Verbs, copied
 from gangline.sandbox.views import view_of
 from gangline.sandbox.watches import Watch
 
+_log = structlog.get_logger()
+
+_BODY_LIMIT_BYTES = 64 * 1024 * 1024
 _COLLECTION_VERBS = {"GET": "list", "DELETE": "deletecollection", "POST": "create"}
 _OBJECT_VERBS = {"GET": "get", "DELETE": "delete", "PUT": "update", "PATCH": "patch", "POST": "create"}
 
@@ -61,7 +69,8 @@ class ApiServer:
         self._faults = Faults()
         self._streams = Streams(self._state.store, bookmark_s=bookmark_s)
         self._admin = Admin(self._state, self._faults, self._streams)
-        self._runner = web.ServerRunner(web.Server(self._handle, handler_cancellation=True), shutdown_timeout=0.5)
+        web_server = web.Server(self._handle, request_factory=_request, handler_cancellation=True)
+        self._runner = web.ServerRunner(web_server, shutdown_timeout=0.5)
 
     async def __aenter__(self) -> Self:
         for kind, namespace, item in FIRST_OBJECTS:
@@ -150,6 +159,18 @@ class ApiServer:
         )
 
 
+def _request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    protocol: RequestHandler,
+    writer: AbstractStreamWriter,
+    task: "asyncio.Task[None]",
+) -> web.BaseRequest:
+    """Make a request whose body may be longer than aiohttp lets it be; `requests` has the limit."""
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=_BODY_LIMIT_BYTES)
+
+
 def _cut(request: web.BaseRequest) -> web.Response:
     if request.transport is not None:
         request.transport.abort()
@@ -176,3 +197,6 @@ def _answered(act: Callable[[], Answer]) -> Answer:
         return act()
     except Failure as failure:
         return answers.failure(failure)
+    except Exception as error:  # noqa: BLE001 - the one guard: a defect, or an object put past validation, costs one request
+        _log.exception("request_failed")
+        return answers.failure(refusal(500, message=f"{type(error).__name__}: {error}"))

@@ -46,7 +46,10 @@ def _row(columns: Sequence[Column], item: Object, now: datetime, include: str) -
 
 def _cell(column: Column, item: Object, now: datetime) -> Any:
     if not column.path.startswith("."):
-        return CELLS[column.path](item, now)
+        try:
+            return CELLS[column.path](item, now)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return "<invalid>"  # only an object put past validation has such a shape
     path, _, fallback = column.path.partition("|")
     value = jsonpath.first(item, path)
     if value is None or value == "":

@@ -2,6 +2,7 @@
 
 from gangline.sandbox.kinds import (
     CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
     NAMESPACES,
     POD_DISRUPTION_BUDGETS,
     PODS,
@@ -9,12 +10,13 @@ from gangline.sandbox.kinds import (
     GroupResource,
     Kind,
 )
-from gangline.sandbox.strategies import definitions, namespaces, nodes, pods, policies, workloads
+from gangline.sandbox.strategies import definitions, events, namespaces, nodes, pods, policies, workloads
 from gangline.sandbox.strategies.strategy import GENERIC, Strategy
 
 _STRATEGIES = {
     PODS.resource: pods.STRATEGY,
     GroupResource("", "nodes"): nodes.STRATEGY,
+    EVENTS.resource: events.STRATEGY,
     NAMESPACES.resource: namespaces.STRATEGY,
     PRIORITY_CLASSES.resource: policies.PRIORITY_CLASS,
     POD_DISRUPTION_BUDGETS.resource: policies.DISRUPTION_BUDGET,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gangline.sandbox import failures
+from gangline.sandbox import failures, jsonpath
 from gangline.sandbox.kinds import PRIORITY_CLASSES, SERVICE_ACCOUNTS
 from gangline.sandbox.store import Object
 from gangline.sandbox.strategies import podrules
@@ -107,10 +107,11 @@ def quality_of_service(spec: Object) -> str:
 
 def grace_s(pod: Object, asked_s: int | None) -> int:
     """Seconds that the kubelet has; none for pods that are unbound or finished."""
-    spec = pod.get("spec") or {}
-    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    node = jsonpath.first(pod, ".spec.nodeName")
+    if not node or jsonpath.first(pod, ".status.phase") in ("Succeeded", "Failed"):
         return 0
-    return max(0, asked_s if asked_s is not None else spec.get("terminationGracePeriodSeconds", 30))
+    own_s = jsonpath.first(pod, ".spec.terminationGracePeriodSeconds")
+    return max(0, asked_s if asked_s is not None else own_s if isinstance(own_s, int) else 30)
 
 
 STRATEGY = Strategy(prepare=prepare, validate=podrules.broken_rules, grace_s=grace_s)

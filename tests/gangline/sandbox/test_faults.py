@@ -134,7 +134,29 @@ async def test_an_object_goes_into_the_store_past_validation(rest: Rest) -> None
     assert stored.status == 201
     assert event["object"]["spec"] == listed.body["items"][0]["spec"] == hostile["spec"]
     assert (await rest.post("/sandbox/objects", hostile)).status == 200
+    assert (await rest.get(PODS, accept="application/json;as=Table;v=v1;g=meta.k8s.io")).status == 200
+    assert (await rest.get(PODS, labelSelector="n=1", fieldSelector="spec.nodeName=x")).names == []
     assert (await rest.delete(f"{PODS}/a")).status == 200
+
+
+async def test_whatever_holds_an_object_it_can_be_taken_out_of_the_store(rest: Rest) -> None:
+    place = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "default"}}
+    held = {**place, "metadata": {**place["metadata"], "finalizers": ["x.io/hold"]}}  # type: ignore[dict-item]
+    await rest.post("/sandbox/objects", held)
+    await rest.delete(f"{PODS}/a")
+    assert (await rest.get(f"{PODS}/a")).status == 200
+
+    assert (await rest.delete("/sandbox/objects", place)).status == 200
+    assert (await rest.get(f"{PODS}/a")).status == 404
+
+
+async def test_a_defect_costs_one_request(rest: Rest) -> None:
+    hostile = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "default"}, "spec": "none"}
+    await rest.post("/sandbox/objects", hostile)
+    broken = await rest.post(f"{PODS}/a/binding", binding("a", "n"))
+
+    assert (broken.status, broken.body["reason"]) == (500, "InternalError")
+    assert (await rest.get(PODS)).names == ["a"]
 
 
 async def test_the_log_has_every_version_in_order(rest: Rest) -> None:

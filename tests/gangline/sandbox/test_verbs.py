@@ -218,7 +218,14 @@ async def test_a_form_that_nobody_serves_is_not_acceptable(rest: Rest) -> None:
     assert (await rest.get(PODS, accept="application/vnd.kubernetes.protobuf,application/json")).status == 200
 
 
-async def test_an_oversized_body_is_refused(rest: Rest) -> None:
-    body = config_map(data={"k": "x" * (3 * 1024 * 1024)})
-
-    assert (await rest.post(CONFIG_MAPS, body)).status == 413
+@pytest.mark.parametrize(
+    ("size_bytes", "verdict"),
+    [
+        (1_200_000, (201, "", "")),
+        (2_000_000, (500, "", "etcdserver: request is too large")),
+        (4_000_000, (413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728")),
+    ],
+    ids=["large", "too large for the store", "too large for the server"],
+)
+async def test_large_bodies(rest: Rest, size_bytes: int, verdict: tuple[int, str, str]) -> None:
+    assert (await rest.post(CONFIG_MAPS, config_map(data={"k": "x" * size_bytes}))).verdict == verdict

@@ -1,0 +1,61 @@
+"""Events: what events.k8s.io/v1 demands, the looser rules of core/v1, and what may never change."""
+
+from collections.abc import Iterator
+
+from gangline.sandbox import forms
+from gangline.sandbox.failures import Cause
+from gangline.sandbox.kinds import EVENTS
+from gangline.sandbox.store import Object
+from gangline.sandbox.strategies.strategy import Strategy, Write
+
+_REQUIRED = ("reportingComponent", "reportingInstance", "action", "reason")
+_LENGTHS = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
+_DEPRECATED = ("firstTimestamp", "lastTimestamp", "count", "source")
+_IMMUTABLE = (
+    *("involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type"),
+    *("eventTime", "action", "related", "reportingComponent", "reportingInstance"),
+)
+_CLUSTER_EVENT_NAMESPACES = ("default", "kube-system")
+
+
+def _broken_rules(write: Write) -> list[Cause]:
+    event = forms.stored(write.new, write.kind)
+    is_strict = write.kind.group != EVENTS.group
+    problems = list(_common_problems(event, is_strict=is_strict))
+    if is_strict and write.old is None:
+        problems.extend(_strict_problems(event))
+    if is_strict and write.old is not None:
+        old = forms.stored(write.old, write.kind)
+        changed = [field for field in _IMMUTABLE if event.get(field) != old.get(field)]
+        problems.extend(Cause.invalid(field, event.get(field), "field is immutable") for field in changed)
+    return problems
+
+
+def _common_problems(event: Object, *, is_strict: bool) -> Iterator[Cause]:
+    namespace = event["metadata"]["namespace"]
+    involved = (event.get("involvedObject") or {}).get("namespace") or ""
+    if not event.get("eventTime"):
+        if namespace not in ((involved,) if involved else ("", "default")):
+            yield Cause.invalid("involvedObject.namespace", involved, "does not match event.namespace")
+        return
+    if not involved and namespace not in _CLUSTER_EVENT_NAMESPACES:
+        yield Cause.invalid("involvedObject.namespace", involved, "does not match event.namespace")
+    for field in _REQUIRED:
+        if not event.get(field):
+            yield Cause.required("reportingController" if is_strict and field == _REQUIRED[0] else field)
+    for field, limit in _LENGTHS.items():
+        if len(event.get(field) or "") > limit:
+            yield Cause.invalid(field, "", f"can have at most {limit} characters")
+
+
+def _strict_problems(event: Object) -> Iterator[Cause]:
+    if not event.get("eventTime"):
+        yield Cause.required("eventTime")
+    if event.get("type") not in ("Normal", "Warning"):
+        yield Cause.invalid("type", "", f"has invalid value: {event.get('type') or ''}")
+    for field in _DEPRECATED:
+        if event.get(field):
+            yield Cause.invalid(field, "", "needs to be unset")
+
+
+STRATEGY = Strategy(validate=_broken_rules)

@@ -1,0 +1,64 @@
+"""Events in both API groups: what each demands."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.rest import Rest
+
+OLD = "/api/v1/namespaces/default/events"
+NEW = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+
+def new_event(**more: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "e"},
+        "regarding": {"kind": "Pod", "name": "a", "namespace": "default"},
+        "note": "hello",
+        "reason": "Scheduled",
+        "type": "Normal",
+        "action": "Binding",
+        "reportingController": "gangline",
+        "reportingInstance": "gangline-0",
+        "eventTime": "2026-11-30T10:00:00.000000Z",
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        ({}, []),
+        ({"eventTime": None}, ["eventTime"]),
+        ({"action": ""}, ["action"]),
+        ({"reason": ""}, ["reason"]),
+        ({"reportingController": ""}, ["reportingController"]),
+        ({"reportingInstance": "x" * 129}, ["reportingInstance"]),
+        ({"note": "x" * 1025}, ["message"]),
+        ({"type": "Odd"}, ["type"]),
+        ({"deprecatedCount": 2}, ["count"]),
+        ({"regarding": {"kind": "Pod", "name": "a", "namespace": "other"}}, []),
+    ],
+    ids=["good", "time", "action", "reason", "controller", "instance", "note", "type", "count", "other namespace"],
+)
+async def test_what_the_new_group_demands(rest: Rest, change: dict[str, Any], fields: list[str]) -> None:
+    reply = await rest.post(NEW, new_event(**change))
+
+    assert reply.status == (422 if fields else 201)
+    assert [cause["field"] for cause in (reply.body.get("details") or {}).get("causes", [])] == fields
+
+
+async def test_only_the_series_of_a_new_event_may_change(rest: Rest) -> None:
+    await rest.post(NEW, new_event())
+    series = {"count": 2, "lastObservedTime": "2026-11-30T10:01:00.000000Z"}
+
+    assert (await rest.patch(f"{NEW}/e", {"series": series})).body["series"] == series
+    refused = await rest.patch(f"{NEW}/e", {"note": "other"})
+    assert [cause["field"] for cause in refused.body["details"]["causes"]] == ["message"]
+
+
+@pytest.mark.parametrize(("namespace", "status"), [("default", 201), ("other", 422)], ids=["same", "other"])
+async def test_an_old_event_lives_in_the_namespace_of_its_object(rest: Rest, namespace: str, status: int) -> None:
+    event = {"metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "a", "namespace": namespace}}
+
+    assert (await rest.post(OLD, event)).status == status
