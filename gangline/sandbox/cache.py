@@ -17,6 +17,7 @@ class Cache(Generic[T]):
         self._keys_by_uid: dict[str, Key] = {}
         self._keys_by_namespace: dict[str, set[Key]] = {}
         self._keys_by_owner: dict[str, set[Key]] = {}
+        self._orphans: dict[str, set[Key]] = {}
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -41,6 +42,10 @@ class Cache(Generic[T]):
         """List the objects with this owner, by name."""
         return self._at(self._keys_by_owner.get(uid, set()))
 
+    def orphans_in(self, namespace: str) -> list[T]:
+        """List the objects of a namespace that no owner controls, by name."""
+        return self._at(self._orphans.get(namespace, set()))
+
     def put(self, thing: T) -> T | None:
         """Take in a version and return the one that it replaces, which may be another object under the same name."""
         previous = self.remove(thing.metadata.key)
@@ -50,6 +55,8 @@ class Cache(Generic[T]):
         self._keys_by_namespace.setdefault(key.namespace, set()).add(key)
         for uid in owner_uids(thing):
             self._keys_by_owner.setdefault(uid, set()).add(key)
+        if thing.metadata.controller is None:
+            self._orphans.setdefault(key.namespace, set()).add(key)
         return previous
 
     def remove(self, key: Key) -> T | None:
@@ -61,6 +68,8 @@ class Cache(Generic[T]):
         _discard(self._keys_by_namespace, key.namespace, key)
         for uid in owner_uids(thing):
             _discard(self._keys_by_owner, uid, key)
+        if thing.metadata.controller is None:
+            _discard(self._orphans, key.namespace, key)
         return thing
 
     def _at(self, keys: set[Key]) -> list[T]:

@@ -53,8 +53,8 @@ def claim(
     if owner.metadata.deletion_timestamp is None:
         actions += [
             _own(child, child_kind, owner_reference(owner, owner_kind))
-            for child in children.in_namespace(owner.metadata.namespace)
-            if _is_orphan(child) and label_selector_matches(selector, child.metadata.labels)
+            for child in children.orphans_in(owner.metadata.namespace)
+            if child.metadata.deletion_timestamp is None and label_selector_matches(selector, child.metadata.labels)
         ]
     return Claim(children=tuple(mine), actions=tuple(actions))
 
@@ -62,10 +62,6 @@ def claim(
 def _controller_uid(child: Identified) -> str | None:
     controller = child.metadata.controller
     return None if controller is None else controller.uid
-
-
-def _is_orphan(child: Identified) -> bool:
-    return child.metadata.controller is None and child.metadata.deletion_timestamp is None
 
 
 def _own(child: Identified, kind: Resource, reference: dict[str, Any]) -> Patch:

@@ -17,6 +17,7 @@ from gangline.kube.wire.resources import (
     JOBS,
     NAMESPACES,
     NODES,
+    POD_DISRUPTION_BUDGETS,
     PODS,
     REPLICA_SETS,
     Resource,
@@ -24,6 +25,7 @@ from gangline.kube.wire.resources import (
 from gangline.sandbox.actions import Decision
 from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers.deployment import Deployments
+from gangline.sandbox.controllers.disruption import Budget, Budgets
 from gangline.sandbox.controllers.gc import Collector
 from gangline.sandbox.controllers.job import Jobs
 from gangline.sandbox.controllers.namespace import NamespaceEnder
@@ -56,8 +58,18 @@ class Watched:
         self.jobs = Informer(client, JOBS, Job)
         self.nodes = Informer(client, NODES, Thing)
         self.namespaces = Informer(client, NAMESPACES, Namespace)
+        self.budgets = Informer(client, POD_DISRUPTION_BUDGETS, Budget)
         definitions = Informer(client, CUSTOM_RESOURCE_DEFINITIONS, Thing)
-        kinds = (self.pods, self.replica_sets, self.deployments, self.jobs, self.nodes, self.namespaces, definitions)
+        kinds = (
+            self.pods,
+            self.replica_sets,
+            self.deployments,
+            self.jobs,
+            self.nodes,
+            self.namespaces,
+            self.budgets,
+            definitions,
+        )
         self.informers: Mapping[Resource, AnyInformer] = {each.resource: each for each in kinds}
         self.caches: Mapping[Resource, Cache[Any]] = {each.resource: each.cache for each in kinds}
 
@@ -71,6 +83,7 @@ async def run_controllers(client: Client, *, pace: Pace | None = None) -> None:
         "replicasets": _replica_sets(client, watched),
         "deployments": _deployments(client, watched),
         "jobs": _jobs(client, watched, pace),
+        "budgets": _budgets(client, watched),
         "lost-pods": _lost_pods(client, watched, pace),
         "namespaces": _namespaces(client, watched, collector.served),
         "garbage-collector": collector.loop,
@@ -117,6 +130,21 @@ def _jobs(client: Client, watched: Watched, pace: Pace) -> Reconciler[Key]:
     loop = _loop(client, watched, "jobs", controller.decide)
     _wake_for_itself(watched.jobs, loop)
     _wake_owner(watched.pods, watched.jobs, lambda _job: None, loop)
+    return loop
+
+
+def _budgets(client: Client, watched: Watched) -> Reconciler[Key]:
+    controller = Budgets(watched.budgets.cache, watched.pods.cache)
+    loop = _loop(client, watched, "budgets", controller.decide)
+    _wake_for_itself(watched.budgets, loop)
+
+    def wake_budgets_of(old: RunPod | None, new: RunPod | None) -> None:
+        pods = [pod for pod in (old, new) if pod is not None]
+        for budget in watched.budgets.cache.in_namespace(pods[0].metadata.namespace):
+            if any(label_selector_matches(budget.spec.selector, pod.metadata.labels) for pod in pods):
+                loop.enqueue(budget.metadata.key)
+
+    watched.pods.listen(wake_budgets_of)
     return loop
 
 

@@ -10,9 +10,19 @@ import yaml
 
 from gangline.contract.meta import Key
 from gangline.kube.client import Client, connect
-from gangline.kube.wire.errors import ApiError
-from gangline.kube.wire.resources import DEPLOYMENTS, JOBS, NAMESPACES, NODES, PODS, REPLICA_SETS, Resource
+from gangline.kube.wire.errors import ApiError, TooManyRequests
+from gangline.kube.wire.resources import (
+    DEPLOYMENTS,
+    JOBS,
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    REPLICA_SETS,
+    Resource,
+)
 from gangline.sandbox.cluster import Sandbox
+from gangline.sandbox.controllers.disruption import Budget
 from gangline.sandbox.controllers.run import Pace
 from gangline.sandbox.informer import Informer
 from gangline.sandbox.kubelets import register_nodes, run_kubelets
@@ -201,6 +211,22 @@ async def test_orphans_stay_and_are_adopted_by_the_next_owner(client: Client) ->
 
     adopted = await until(client, PODS, RunPod, lambda pods: all(pod.metadata.controller for pod in pods))
     assert old == {pod.metadata.uid for pod in orphans} == {pod.metadata.uid for pod in adopted}
+
+
+async def test_eviction_is_granted_as_the_budget_allows(client: Client) -> None:
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+    body = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"}, "spec": spec}
+    await client.create(REPLICA_SETS, "default", workload(REPLICA_SETS, "web", replicas=2))
+    await client.create(POD_DISRUPTION_BUDGETS, "default", body)
+    await bind_all(client, "node-0", await pods_until(client, "Pending", "Pending"))
+    first, second = await pods_until(client, "Running", "Running")
+    await until(client, POD_DISRUPTION_BUDGETS, Budget, lambda budgets: budgets[0].status.disruptions_allowed == 1)
+
+    await client.evict(first.metadata.key)
+    with pytest.raises(TooManyRequests):
+        await client.evict(second.metadata.key)
+
+    await pods_until(client, "Running", "Pending")
 
 
 async def test_namespace_ends_with_everything_in_it(client: Client) -> None:
