@@ -93,7 +93,7 @@ def _release(directory: Path) -> Release:
 
 def _go(wanted: Release) -> str:
     """Find Go: on the PATH, or where its installer puts it."""
-    found = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    found = shutil.which("go") or shutil.which("go", path=f"{os.environ.get('GOROOT', '/usr/local/go')}/bin")
     if found is None:
         raise BuildError(
             f"Go {wanted.go} or newer is needed to build Kubernetes {wanted.kubernetes}: install it and put it on the "

@@ -124,6 +124,14 @@ class ControlPlane:
         except aiohttp.ClientConnectionError:
             return 0, b""
 
+    async def service_account_token(self, namespace: str, name: str) -> str:
+        """Ask for a token of this ServiceAccount, as a pod gets one."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        status, body = await self.request("POST", path, {"spec": {"expirationSeconds": 3600}})
+        assert status == 201, body
+        token: str = msgspec.json.decode(body)["status"]["token"]
+        return token
+
     def audit(self) -> list[dict[str, Any]]:
         """Every request so far, in the order in which they were answered."""
         lines = (self.directory / "audit.log").read_bytes().splitlines()
