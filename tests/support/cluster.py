@@ -44,7 +44,7 @@ from tests.support.backends import Line, Serving
 from tests.support.services import Process, Service, Task, eventually, running_process, start_task
 
 NAMESPACE: Final = "default"
-DEADLINE_S: Final = 20.0
+DEADLINE_S: Final = 30.0
 QUICK: Final = Pace(lost_node_s=0.2, job_backoff_s=0.2)
 
 T = TypeVar("T", bound=HasMetadata)

@@ -1,0 +1,158 @@
+"""What the API server and the network may do to the services: nothing is bound twice, in part, or not at all."""
+
+from typing import Any
+
+import pytest
+
+from gangline.sandbox.faults import Cut, Delay, DropWatch, LostReply, Refuse, Rule, StallWatch
+from tests.support.cluster import Cluster, running_cluster
+from tests.support.manifests import gang, nodes, pod
+from tests.support.proxy import Proxy
+from tests.support.services import eventually
+
+SMALL_WAITS_S = 40.0
+"""After an unknown outcome the pod is read again after two seconds, and later after that."""
+
+
+def on_binds(fault: Any, **more: Any) -> Rule:
+    return Rule(verb="create", resource="pods", subresource="binding", fault=fault, **more)
+
+
+BIND_FAULTS = [
+    pytest.param(on_binds(LostReply(), count=2), id="lost-reply-to-two-binds"),
+    pytest.param(on_binds(LostReply(), count=1), id="lost-reply-to-the-first-bind"),
+    pytest.param(on_binds(LostReply(), count=1, skip=3), id="lost-reply-to-the-last-bind"),
+    pytest.param(on_binds(Cut(), count=2), id="connection-cut-before-the-bind"),
+    pytest.param(on_binds(Refuse(429, retry_after_s=1), count=2), id="429-with-Retry-After"),
+    pytest.param(on_binds(Refuse(429), count=1), id="429-without"),
+    pytest.param(on_binds(Refuse(500), count=2), id="500"),
+    pytest.param(on_binds(Refuse(503), count=1, skip=2), id="503-in-the-middle"),
+    pytest.param(on_binds(Refuse(409), count=1), id="409-though-nothing-is-bound"),
+    pytest.param(on_binds(Refuse(409), count=1, skip=2), id="409-in-the-middle"),
+    pytest.param(on_binds(Refuse(504), count=1), id="504"),
+    pytest.param(on_binds(Delay(0.3)), id="slow-binds"),
+]
+
+
+@pytest.mark.parametrize("rule", BIND_FAULTS)
+async def test_a_gang_whose_binds_fail_is_whole_in_the_end(rule: Rule) -> None:
+    async with running_cluster(nodes(4, cpu="1")) as cluster:
+        await cluster.faults(rule)
+        await cluster.create(*gang("g", 4))
+        await cluster.until(lambda: cluster.running("g") == 4, "the gang runs", SMALL_WAITS_S)
+        assert all(await cluster.struck()), "the fault has happened"
+        await cluster.faults()
+
+
+async def test_a_first_bind_that_is_refused_leaves_nothing_bound() -> None:
+    async with running_cluster(nodes(4, cpu="1")) as cluster:
+        await cluster.faults(on_binds(Refuse(403), count=1))
+        await cluster.create(*gang("g", 4))
+        await cluster.until(lambda: cluster.reasons("g") == ["BindFailed"] * 4, "all members say why", SMALL_WAITS_S)
+        assert cluster.bound("g") == 0
+        await cluster.until(lambda: cluster.running("g") == 4, "it is tried again", SMALL_WAITS_S)
+
+
+async def test_a_refused_condition_is_written_later() -> None:
+    async with running_cluster(nodes(1, cpu="1")) as cluster:
+        await cluster.faults(Rule(verb="patch", resource="pods", subresource="status", fault=Refuse(500), count=2))
+        await cluster.create(*gang("g", 2))
+        await cluster.until(lambda: cluster.reasons("g") == ["Unschedulable"] * 2, "both say why")
+
+
+async def test_a_status_that_is_refused_is_written_later() -> None:
+    async with running_cluster(nodes(1, cpu="2")) as cluster:
+        rules = [Rule(verb="patch", resource="podgroups", fault=fault, count=2) for fault in (Refuse(409), Refuse(500))]
+        await cluster.faults(*rules, Rule(verb="patch", resource="podgroups", fault=LostReply(), count=1))
+        await cluster.create(*gang("g", 2))
+        await cluster.until(lambda: cluster.phase("g") == "Running", "the status is true in the end", SMALL_WAITS_S)
+
+
+async def test_watches_that_are_cut_in_the_middle_of_a_line() -> None:
+    async with running_cluster(nodes(1, cpu="8")) as cluster:
+        await cluster.faults(Rule(verb="watch", fault=DropWatch(after_writes=1), count=6))
+        await cluster.admin("POST", "watches/drop")
+        for number in range(3):
+            await cluster.create(*gang(f"g{number}", 2))
+        await cluster.until(lambda: all(cluster.running(f"g{number}") == 2 for number in range(3)), "all run")
+
+
+async def test_compaction_while_disconnected_is_a_new_list() -> None:
+    async with running_cluster(nodes(1, cpu="8")) as cluster, Proxy(cluster.url) as proxy:
+        await cluster.stop_all()
+        kubeconfig = proxy.kubeconfig(cluster.kubeconfig)
+        for name in ("scheduler", "controller"):
+            await cluster.start(name, kubeconfig=kubeconfig)
+        await cluster.create(*gang("old", 2), *gang("stays", 2))
+        await cluster.until(lambda: cluster.phase("old") == cluster.phase("stays") == "Running", "both run")
+
+        await proxy.shut()
+        for name in ("old-0", "old-1"):
+            await cluster.delete("Pod", name, grace_period_s=0)
+        await cluster.delete("PodGroup", "old")
+        await cluster.create(*gang("new", 6))
+        await cluster.until(lambda: len(cluster.of("new")) == 6 and not cluster.of("old"), "the cluster has moved on")
+        await cluster.admin("POST", "compact")
+        await proxy.open()
+
+        await cluster.until(lambda: cluster.running("new") == 6, "the new gang runs", SMALL_WAITS_S)
+        await cluster.until(lambda: cluster.phase("new") == "Running", "and its group says so", SMALL_WAITS_S)
+        await cluster.judged()
+        await cluster.stop_all()
+
+
+async def test_an_api_server_that_goes_away_for_a_while() -> None:
+    async with running_cluster(nodes(1, cpu="8"), services=()) as cluster, Proxy(cluster.url) as proxy:
+        kubeconfig = proxy.kubeconfig(cluster.kubeconfig)
+        scheduler = await cluster.start("scheduler", kubeconfig=kubeconfig, stale_s=0.5)
+        await cluster.start("controller", kubeconfig=kubeconfig, stale_s=0.5)
+        await cluster.create(*gang("before", 2))
+        await cluster.until(lambda: cluster.phase("before") == "Running", "the first gang runs")
+
+        await proxy.shut()
+        await until_unready(cluster)
+        status, _ = await scheduler.get("/healthz")
+        assert status == 200, "a restart would not help"
+        await cluster.create(*gang("during", 3))
+        await proxy.open()
+
+        await cluster.until(lambda: cluster.phase("during") == "Running", "the gang runs", SMALL_WAITS_S)
+        for service in cluster.services.values():
+            await service.until_ready()
+        await cluster.judged()
+        await cluster.stop_all()
+
+
+async def until_unready(cluster: Cluster) -> None:
+    """Both services say that they hear nothing."""
+    for service in cluster.services.values():
+
+        async def is_unready(service: Any = service) -> bool:
+            return len(await service.problems()) >= 2
+
+        await eventually(is_unready, f"{service.name} is not ready")
+
+
+async def test_a_watch_that_stalls_is_given_up() -> None:
+    async with running_cluster(nodes(1, cpu="8"), services=()) as cluster:
+        await cluster.faults(Rule(verb="watch", resource="pods", fault=StallWatch(after_writes=1), count=2))
+        await cluster.start("scheduler", watch_s=4)
+        await cluster.start("controller", watch_s=4)
+        await cluster.create(*gang("g", 2))
+        await cluster.until(lambda: cluster.phase("g") == "Running", "the gang runs", SMALL_WAITS_S)
+
+
+async def test_a_permission_that_is_lost_is_said_and_its_return_noticed() -> None:
+    async with running_cluster(nodes(1, cpu="8"), watch_s=2, stale_s=3.0) as cluster:
+        scheduler = cluster.services["scheduler"]
+        await cluster.faults(Rule(resource="nodes", method="GET", fault=Refuse(403)))
+        await cluster.admin("POST", "watches/drop", {"resource": "nodes"})
+
+        async def says_so() -> bool:
+            return any(problem.startswith("Node:") and "403" in problem for problem in await scheduler.problems())
+
+        await eventually(says_so, "the scheduler says what it may not do")
+        await cluster.faults()
+        await scheduler.until_ready()
+        await cluster.create(pod("p"))
+        await cluster.until(lambda: cluster.running("p") == 1, "the pod runs")

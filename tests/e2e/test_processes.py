@@ -1,0 +1,174 @@
+"""The services as processes: crashes, signals, leases, and settings that cannot be used."""
+
+import asyncio
+from typing import Any
+
+from gangline.contract.meta import Key
+from gangline.kube.wire.resources import LEASES
+from gangline.sandbox.faults import Delay, Rule
+from tests.support.cluster import Cluster, running_cluster
+from tests.support.manifests import gang, nodes, pod, pod_group, replica_set
+from tests.support.services import Process, eventually
+
+LEASE = "default/gangline-scheduler"
+SLOW_S = 30.0
+
+
+def slow_binds(seconds: float, **more: Any) -> Rule:
+    return Rule(verb="create", resource="pods", subresource="binding", fault=Delay(seconds), **more)
+
+
+async def test_d32_a_scheduler_killed_in_the_middle_of_a_gang_is_finished_by_the_next() -> None:
+    async with running_cluster(nodes(8, cpu="1"), services=("controller",)) as cluster:
+        await cluster.faults(slow_binds(60.0, skip=3))
+        async with cluster.process("scheduler") as first:
+            await cluster.create(*gang("g", 8))
+            await cluster.until(lambda: cluster.bound("g") == 3, "three binds are done, five hang")
+            await first.kill()
+        assert cluster.bound("g") == 3
+        await cluster.faults()
+
+        await cluster.start("scheduler")
+        await cluster.until(lambda: cluster.running("g") == 8, "the gang is completed")
+
+
+async def test_killed_before_the_first_bind_the_gang_starts_as_a_whole() -> None:
+    async with running_cluster(nodes(8, cpu="1"), services=("controller",)) as cluster:
+        await cluster.faults(slow_binds(60.0))
+        async with cluster.process("scheduler") as first:
+            await cluster.create(*gang("g", 8))
+            await until_logged(first, "gang_planned")
+            await first.kill()
+        assert cluster.bound("g") == 0
+        await cluster.faults()
+        await cluster.start("scheduler")
+        await cluster.until(lambda: cluster.running("g") == 8, "the gang is started")
+
+
+async def test_sigterm_finishes_the_binds_in_flight_and_starts_nothing_new() -> None:
+    async with running_cluster(nodes(8, cpu="1"), services=("controller",)) as cluster:
+        await cluster.faults(slow_binds(0.5))
+        async with cluster.process("scheduler") as process:
+            await cluster.create(*gang("g", 4))
+            await until_logged(process, "gang_planned")
+            ending = asyncio.create_task(process.terminate(), name="terminate")
+            await until_logged(process, "stopping")
+            await cluster.create(*gang("late", 2))
+            assert await ending == 0
+            assert "Traceback" not in process.said()
+        assert cluster.bound("late") == 0
+        assert cluster.bound("g") in {0, 4}, "a gang that has begun is bound whole, another not at all"
+        await cluster.faults()
+        await cluster.start("scheduler")
+        await cluster.until(lambda: cluster.running("g") == 4 and cluster.running("late") == 2, "both run")
+
+
+async def test_sigterm_of_an_idle_service_exits_with_0() -> None:
+    async with running_cluster(nodes(1, cpu="1"), services=()) as cluster:
+        for name in ("scheduler", "controller"):
+            async with cluster.process(name) as process:
+                await process.service.until_ready()
+                assert await process.terminate() == 0
+                assert "Traceback" not in process.said()
+
+
+async def test_sigterm_while_nobody_answers_exits_with_0() -> None:
+    async with running_cluster(nodes(1, cpu="1"), services=()) as cluster:
+        await cluster.faults(Rule(fault=Delay(60.0)))
+        for name in ("scheduler", "controller"):
+            async with cluster.process(name) as process:
+                await eventually(lambda process=process: answers(process), f"{name} answers")  # type: ignore[misc]
+                assert await process.terminate() == 0
+        await cluster.faults()
+
+
+async def answers(process: Process) -> bool:
+    status, _ = await process.service.get("/healthz")
+    return status == 200
+
+
+async def test_a_second_instance_waits_and_says_who_holds_the_lease() -> None:
+    async with (
+        running_cluster(nodes(2, cpu="1"), services=()) as cluster,
+        cluster.process("scheduler", lease=LEASE) as first,
+    ):
+        await first.service.until_ready()
+        holder = await holder_of(cluster)
+        async with cluster.process("scheduler", lease=LEASE) as second:
+
+            async def says_who() -> bool:
+                return await second.service.problems() == [f"the lease is held by {holder}"]
+
+            await eventually(says_who, "the second names the first")
+            await cluster.create(pod("p"))
+            await cluster.until(lambda: cluster.running("p") == 1, "the first works")
+
+            assert await first.terminate() == 0
+            await second.service.until_ready()
+            assert await holder_of(cluster) != holder
+            await cluster.create(pod("q"))
+            await cluster.until(lambda: cluster.running("q") == 1, "the second works now")
+
+
+async def holder_of(cluster: Cluster) -> str:
+    namespace, _, name = LEASE.partition("/")
+    lease = await cluster.client.get(LEASES, Key(namespace, name), dict[str, Any])
+    holder: str = lease["spec"]["holderIdentity"]
+    return holder
+
+
+async def test_two_controllers_with_one_lease() -> None:
+    lease = "default/gangline-controller"
+    async with (
+        running_cluster(nodes(1, cpu="2"), services=("scheduler",)) as cluster,
+        cluster.process("controller", lease=lease) as first,
+    ):
+        await first.service.until_ready()
+        async with cluster.process("controller", lease=lease) as second:
+
+            async def waits() -> bool:
+                return any("the lease is held by" in problem for problem in await second.service.problems())
+
+            await eventually(waits, "the second is not ready")
+            await cluster.create(*gang("g", 2))
+            await cluster.until(lambda: cluster.phase("g") == "Running", "the first works")
+            assert await first.terminate() == 0
+            await second.service.until_ready()
+            await cluster.create(pod_group("h", 1))
+            await cluster.until(lambda: cluster.phase("h") == "Pending", "the second works now")
+
+
+async def test_a_lease_that_is_taken_away_ends_the_process() -> None:
+    async with (
+        running_cluster(nodes(1, cpu="1"), services=()) as cluster,
+        cluster.process("scheduler", lease=LEASE) as process,
+    ):
+        await process.service.until_ready()
+        namespace, _, name = LEASE.partition("/")
+        await cluster.client.patch(LEASES, Key(namespace, name), {"spec": {"holderIdentity": "somebody-else"}})
+        assert await process.exit_code() == 1
+        assert "somebody-else" in process.said()
+
+
+async def test_settings_that_cannot_be_used_are_all_named() -> None:
+    async with running_cluster(services=()) as cluster:
+        for name in ("scheduler", "controller"):
+            async with cluster.process(name, lease="nonsense", log_level="loud") as process:
+                assert await process.exit_code() == 2
+                assert "nonsense" in process.said()
+                assert "loud" in process.said()
+
+
+async def until_logged(process: Process, word: str) -> None:
+    async def is_there() -> bool:
+        return word in process.said()
+
+    await eventually(is_there, f"{process.service.name} logs {word}")
+
+
+async def test_a_deployment_of_services_started_before_anything_exists() -> None:
+    async with running_cluster(services=()) as cluster, cluster.process("scheduler"), cluster.process("controller"):
+        await cluster.create(pod_group("g", 3), replica_set("g", 3, "g"))
+        await cluster.until(lambda: cluster.phase("g") == "Scheduling", "the group is complete", SLOW_S)
+        await cluster.add_nodes(nodes(1, cpu="3"))
+        await cluster.until(lambda: cluster.phase("g") == "Running", "the gang runs", SLOW_S)

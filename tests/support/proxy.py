@@ -1,0 +1,82 @@
+"""A TCP relay in front of an API server, which a test can shut and open again: the server goes away and comes back."""
+
+import asyncio
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+import yaml
+
+LOOPBACK = "127.0.0.1"
+
+
+class Proxy:
+    """Relays to `url`; an async context manager. While shut, connections are refused; those that were open are cut."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        assert parts.port is not None
+        self._target = parts.port
+        self._port = 0
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        await self.shut()
+
+    async def open(self) -> None:
+        """Listen, on the same port as before."""
+        self._server = await asyncio.start_server(self._relay, LOOPBACK, self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def shut(self) -> None:
+        """Stop listening, and cut every connection."""
+        if self._server is None:
+            return
+        self._server.close()
+        for writer in list(self._writers):
+            writer.transport.abort()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        self._server = None
+
+    def kubeconfig(self, original: Path) -> Path:
+        """Write a kubeconfig that leads here, beside the one that leads to the server."""
+        config = yaml.safe_load(original.read_text())
+        config["clusters"][0]["cluster"]["server"] = f"http://{LOOPBACK}:{self._port}"
+        path = original.with_name("kubeconfig-proxy")
+        path.write_text(yaml.safe_dump(config))
+        return path
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            there_reader, there_writer = await asyncio.open_connection(LOOPBACK, self._target)
+            self._writers |= {writer, there_writer}
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_pump(reader, there_writer), name="to the server")
+                group.create_task(_pump(there_reader, writer), name="from the server")
+            self._writers -= {writer, there_writer}
+        finally:
+            self._tasks.discard(task)
+
+
+async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    try:
+        while data := await source.read(65536):
+            sink.write(data)
+            await sink.drain()
+    except ConnectionError:
+        pass
+    finally:
+        sink.close()
