@@ -23,12 +23,12 @@ from scheduler.settings import Settings as SchedulerSettings
 ROOT: Final = Path(__file__).parents[2]
 LOOPBACK: Final = "127.0.0.1"
 DEADLINE_S: Final = 30.0
-POLL_S: Final = 0.02
+POLL_S: Final = 0.05
 
 Samples = dict[str, float]
 """Metric samples by name and labels, as the page writes them."""
 
-logging.configure("json", "error")
+logging.configure("json", "warning")
 
 
 class Service(Struct, frozen=True):
