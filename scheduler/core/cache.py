@@ -99,7 +99,7 @@ class Cache:
         self._change(member.uid, member, None if settled else self.intents.get(member.uid))
 
     def remove_pod(self, uid: str) -> None:
-        """The pod is gone; one that is not known is no error."""
+        """Take a pod out; one that is not known is no error."""
         self._forget_unreadable(uid)
         member = self.members.get(uid)
         if member is not None and self._uids.get(member.key) == uid:
@@ -170,10 +170,10 @@ class Cache:
             ledger.node = facts
             self._touched[name] = None
 
-    def remove_node(self, name: str, uid: str) -> None:
-        """The node is gone; one that is not known, or has another UID by now, is no error."""
+    def remove_node(self, name: str) -> None:
+        """Take a node out; one that is not known is no error. What is charged to the name stays."""
         ledger = self.ledgers.get(name)
-        if ledger is None or ledger.node is None or (uid and ledger.node.uid != uid):
+        if ledger is None or ledger.node is None:
             return
         ledger.node = None
         self._touch_or_drop(ledger)

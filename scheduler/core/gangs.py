@@ -318,11 +318,10 @@ class Gangs:
         self.touch(group.gang)
         return True
 
-    def remove_group(self, key: Key, uid: str) -> None:
-        """Forget a PodGroup; one that is not known, or has another UID by now, is no error."""
-        group = self.groups.get(key)
-        if group is not None and (not uid or group.uid == uid):
-            del self.groups[key]
+    def remove_group(self, key: Key) -> None:
+        """Forget a PodGroup; one that is not known is no error."""
+        group = self.groups.pop(key, None)
+        if group is not None:
             self.touch(group.gang)
 
     def put_class(self, name: str, value: int | None) -> None:

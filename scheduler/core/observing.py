@@ -41,7 +41,11 @@ ObservedEvent = (
 
 
 class Observing:
-    """Applies observations; each may come twice or late."""
+    """Applies observations; each may come twice or late.
+
+    Events of one name come in their order, and some may be skipped. So a removal leaves nobody under the name,
+    even if the pod or node that it speaks of was never seen and the one before it is still known.
+    """
 
     def __init__(
         self,
@@ -82,15 +86,15 @@ class Observing:
                 self._pod_unreadable(event, now)
             case events.NodeObserved(node=node):
                 self._node(node)
-            case events.NodeGone(name=name, uid=uid):
+            case events.NodeGone(name=name):
                 self._bad_nodes.pop(name, None)
-                self._cache.remove_node(name, uid)
+                self._cache.remove_node(name)
             case events.NodeUnreadable(name=name, uid=uid, message=message):
                 self._bad_node(name, uid, message)
             case events.PodGroupObserved(group=group):
                 self._group(group)
             case events.PodGroupGone():
-                self._gangs.remove_group(Key(event.namespace, event.name), event.uid)
+                self._gangs.remove_group(Key(event.namespace, event.name))
             case events.PodGroupUnreadable():
                 self._group_unreadable(event)
             case events.PriorityClassObserved(priority_class=priority_class):
@@ -144,9 +148,9 @@ class Observing:
             self._remove(previous, now)
 
     def _pod_gone(self, event: events.PodGone, now: float) -> None:
-        uid = event.uid or self._cache.uid_at(Key(event.namespace, event.name))
-        if uid is not None:
-            self._remove(uid, now)
+        occupant = self._cache.uid_at(Key(event.namespace, event.name))
+        if occupant is not None:
+            self._remove(occupant, now)
 
     def _remove(self, uid: str, now: float) -> None:
         member = self._cache.members.get(uid)

@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
@@ -26,6 +27,8 @@ from tests.support.builders import group, job_pod, node, owner, pod
 from tests.support.cluster_model import ClusterModel, Fault, object_name
 from tests.support.script import kinds_synced
 
+ENCODER = msgspec.json.Encoder()
+EVENTS: msgspec.json.Decoder[list[Event]] = msgspec.json.Decoder(list[Event])
 GROUPS = st.sampled_from(["a", "b", "c"])
 NODES = st.sampled_from(["n1", "n2", "n3"])
 PICK = st.integers(0, 63)
@@ -44,11 +47,13 @@ class Storm(RuleBasedStateMachine):
         self.now = 0.0
         self.pods_made = 0
         self.step_is_sound: list[str] = []
+        self.journal: list[tuple[bytes, float, bytes]] = []
         self._handle([SettingsGiven(scheduler_names=("gangline",)), *kinds_synced()])
 
     def _handle(self, told: list[Event]) -> None:
         while True:
             step = self.scheduler.handle(told, self.now)
+            self.journal.append((ENCODER.encode(told), self.now, ENCODER.encode(step.instructions)))
             self.step_is_sound += self._faults_of(step)
             self.model.submit(step.instructions)
             told = []
@@ -317,9 +322,15 @@ class Storm(RuleBasedStateMachine):
         self._come_to_rest()
         self.safety_everything_derived_is_what_it_is_derived_from()
         self.safety_no_order_was_wrong()
+        self.safety_a_replay_orders_the_same_byte_for_byte()
         self.progress_nothing_is_left_in_flight()
         self.progress_a_scheduler_that_starts_now_has_nothing_to_do()
         Storm.situations.update(self.model.situations)
+
+    def safety_a_replay_orders_the_same_byte_for_byte(self) -> None:
+        again = Scheduler()
+        for told, now, ordered in self.journal:
+            assert ENCODER.encode(again.handle(EVENTS.decode(told), now).instructions) == ordered
 
     def _come_to_rest(self) -> None:
         quiet_s = 0.0
