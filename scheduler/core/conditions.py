@@ -51,7 +51,7 @@ class _Progress(Enum):
     FLYING = auto()
     WRITTEN = auto()
     REFUSED = auto()
-    """Only another version of the pod makes it worth another try."""
+    """Another version of the pod makes it worth another try at once; should none come, it is tried again in time."""
     FAILED = auto()
 
 
@@ -94,13 +94,13 @@ class Conditions:
         self._to_speak[key] = None
 
     def hush(self, key: GangKey) -> None:
-        """Nothing is known that the members could say now."""
+        """Let the members say nothing new until something is known again."""
         voice = self._voices.get(key)
         if voice is not None:
             voice.wanted = None
 
     def forget_gang(self, key: GangKey) -> None:
-        """The gang waits no more."""
+        """Forget a gang that waits no more."""
         self._voices.pop(key, None)
         self._to_speak.pop(key, None)
         self._deadlines.cancel(GangAlarm(Purpose.SPEAK, key))
@@ -115,20 +115,20 @@ class Conditions:
     # What has happened
 
     def pod_changed(self, uid: str) -> None:
-        """A version of the pod was observed, or its standing has changed."""
+        """See whether the pod must say something else: a version of it was observed, or its standing has changed."""
         self._to_check[uid] = None
 
     def pod_settled(self, uid: str) -> None:
-        """The pod is bound, finished or gone: nothing is ever written to it again."""
+        """Forget a pod that is bound, finished or gone: nothing is ever written to it again."""
         if self._writes.pop(uid, None) is not None:
             self._deadlines.cancel(PodAlarm(Purpose.WRITE_AGAIN, uid))
 
     def speak_due(self, key: GangKey) -> None:
-        """A gang may say now what it could not say before."""
+        """Let a gang say what it could not say before."""
         self._to_speak[key] = None
 
     def on_answered(self, result: ConditionAnswered, now: float) -> None:
-        """A write has ended."""
+        """Take in how a write has ended."""
         write = self._writes.get(result.uid)
         if write is None or write.attempt != result.attempt:
             return
@@ -137,13 +137,11 @@ class Conditions:
             case ConditionOutcome.WRITTEN:
                 self._writes[result.uid] = replace(write, progress=_Progress.WRITTEN, failures=0)
             case ConditionOutcome.CONFLICT | ConditionOutcome.LOST:
-                self._writes[result.uid] = replace(write, progress=_Progress.REFUSED)
+                self._writes[result.uid] = _put_off(write, _Progress.REFUSED, now)
             case ConditionOutcome.DROPPED:
                 del self._writes[result.uid]
             case ConditionOutcome.FAILED:
-                failures = write.failures + 1
-                again_at = now + _AGAIN.delay(failures, 0.0)
-                self._writes[result.uid] = replace(write, progress=_Progress.FAILED, failures=failures, at=again_at)
+                self._writes[result.uid] = _put_off(write, _Progress.FAILED, now)
             case _:
                 assert_never(result.outcome)
 
@@ -244,9 +242,8 @@ class Conditions:
         said = write.said if write.progress is _Progress.WRITTEN and same_version else member.said
         if write.progress is _Progress.FLYING or said == target:
             return
-        if write.progress is _Progress.REFUSED and same_version:
-            return
-        if write.progress is _Progress.FAILED and now < write.at:
+        put_off = write.progress is _Progress.FAILED or (write.progress is _Progress.REFUSED and same_version)
+        if put_off and now < write.at:
             self._deadlines.set(PodAlarm(Purpose.WRITE_AGAIN, member.uid), write.at)
             return
         again_at = write.at + NUMBERS_EVERY_S
@@ -296,3 +293,8 @@ def _is_news(member: Member, said: Said) -> bool:
 def _first_says(gang: Gang, said: Said) -> bool:
     first = next(iter(gang.all_waiting()), None)
     return first is not None and first.said == said
+
+
+def _put_off(write: _Write, progress: _Progress, now: float) -> _Write:
+    failures = write.failures + 1
+    return replace(write, progress=progress, failures=failures, at=now + _AGAIN.delay(failures, 0.0))
