@@ -14,7 +14,8 @@ from gangline.kube.client import Client, connect
 from gangline.kube.wire import requests
 from gangline.kube.wire.errors import Forbidden
 from gangline.kube.wire.resources import NODES, PODS
-from tests.support.cluster import NAMESPACE, running_cluster
+from tests.support.backends import without_services
+from tests.support.cluster import NAMESPACE
 from tests.support.controlplane import ControlPlane
 from tests.support.manifests import nodes, pod
 from tests.support.services import eventually
@@ -53,7 +54,7 @@ async def granted(plane: ControlPlane, directory: Path, *rules: Mapping[str, Seq
 
 async def test_an_open_watch_outlives_its_right(plane: ControlPlane, tmp_path: Path) -> None:
     follow = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]}
-    async with running_cluster(services=(), judged=False) as cluster, granted(plane, tmp_path, follow) as watcher:
+    async with without_services() as client, granted(plane, tmp_path, follow) as watcher:
         version = ""
 
         async def may_list() -> bool:
@@ -73,7 +74,7 @@ async def test_an_open_watch_outlives_its_right(plane: ControlPlane, tmp_path: P
                 return not await may_list()
 
             await eventually(may_not_list, "the right is gone")
-            await cluster.create(pod("late", scheduler="someone-else"))
+            await client.create(PODS, NAMESPACE, pod("late", scheduler="someone-else"))
             async for line in lines:
                 event = msgspec.json.decode(line)
                 assert event["type"] == "ADDED", event
@@ -85,21 +86,21 @@ async def test_an_open_watch_outlives_its_right(plane: ControlPlane, tmp_path: P
 
 async def test_a_new_node_is_tainted_until_it_is_seen_ready(plane: ControlPlane) -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "bare"}}
-    async with running_cluster(services=(), judged=False) as cluster:
+    async with without_services() as client:
         status, body = await plane.request("POST", "/api/v1/nodes", node)
         assert status == 201
         assert [taint["key"] for taint in msgspec.json.decode(body)["spec"]["taints"]] == [NOT_READY]
 
         async def is_clean() -> bool:
-            return not (await cluster.client.get(NODES, Key("", "bare"), Node)).spec.taints
+            return not (await client.get(NODES, Key("", "bare"), Node)).spec.taints
 
         await eventually(is_clean, "a simulated kubelet makes it ready, and its taints go")
 
 
 async def test_the_audit_log_tells_who_bound(plane: ControlPlane) -> None:
-    async with running_cluster(nodes(1, cpu="4"), services=(), judged=False) as cluster:
-        await cluster.create(pod("a", scheduler="someone-else"))
-        seen = await cluster.client.get(PODS, Key(NAMESPACE, "a"), dict[str, Any])
-        await cluster.client.bind(Key(NAMESPACE, "a"), seen["metadata"]["uid"], "node-0")
+    async with without_services(nodes(1, cpu="4")) as client:
+        await client.create(PODS, NAMESPACE, pod("a", scheduler="someone-else"))
+        seen = await client.get(PODS, Key(NAMESPACE, "a"), dict[str, Any])
+        await client.bind(Key(NAMESPACE, "a"), seen["metadata"]["uid"], "node-0")
     bindings = [entry for entry in plane.audit() if entry["objectRef"].get("subresource") == "binding"]
     assert {(entry["verb"], entry["user"]["username"]) for entry in bindings} == {("create", "admin")}

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from gangline.contract.names import GROUP, PLURAL
+from tests.support.backends import without_services
 from tests.support.cluster import running_cluster
 from tests.support.controlplane import ControlPlane
 from tests.support.manifests import gang, nodes, pod_group, replica_set
@@ -30,7 +31,7 @@ async def kubectl(plane: ControlPlane, directory: Path, *arguments: str) -> str:
 
 
 async def test_kubectl_explains_our_fields(plane: ControlPlane, tmp_path: Path) -> None:
-    async with running_cluster(services=(), judged=False):
+    async with without_services():
         told = await kubectl(plane, tmp_path, "explain", f"{PLURAL}.{GROUP}.spec")
     assert "VERSION:    v1alpha1" in told
     for field in ("minMember", "minResources", "scheduleTimeoutSeconds", "priorityClassName"):

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
 import aiohttp
@@ -23,7 +24,8 @@ from gangline.kube.wire.errors import AlreadyExists
 from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, NODES, POD_GROUPS, PODS, Resource
 from gangline.sandbox.cluster import Sandbox
 from gangline.sandbox.controllers.run import Pace
-from gangline.sandbox.kubelets import run_kubelets
+from gangline.sandbox.kubelets import register_nodes, run_kubelets
+from gangline.sandbox.nodes import NodeGroup
 from tests.controlplane.build import binaries, release
 from tests.support.controlplane import ControlPlane
 from tests.support.services import eventually
@@ -201,3 +203,15 @@ def choose(name: str) -> None:
 def chosen() -> Backend:
     """The backend of this run."""
     return _chosen[0]
+
+
+@asynccontextmanager
+async def without_services(*groups: NodeGroup) -> AsyncIterator[Client]:
+    """A cluster of the chosen backend with these nodes, and none of our services in it."""
+    with TemporaryDirectory(prefix="gangline-") as directory:
+        async with (
+            chosen().serve(Path(directory) / "kubeconfig", Pace()) as serving,
+            connect(str(serving.kubeconfig), user_agent="test") as client,
+        ):
+            await register_nodes(client, groups)
+            yield client
