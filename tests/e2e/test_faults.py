@@ -10,6 +10,8 @@ from tests.support.manifests import gang, nodes, pod
 from tests.support.proxy import Proxy
 from tests.support.services import eventually
 
+pytestmark = pytest.mark.sandbox
+
 SMALL_WAITS_S = 40.0
 """After an unknown outcome the pod is read again after two seconds, and later after that."""
 

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from gangline.contract.meta import Key
 from gangline.kube.wire.resources import LEASES
 from gangline.sandbox.faults import Delay, Rule
@@ -18,6 +20,7 @@ def slow_binds(seconds: float, **more: Any) -> Rule:
     return Rule(verb="create", resource="pods", subresource="binding", fault=Delay(seconds), **more)
 
 
+@pytest.mark.sandbox
 async def test_d32_a_scheduler_killed_in_the_middle_of_a_gang_is_finished_by_the_next() -> None:
     async with running_cluster(nodes(8, cpu="1"), services=("controller",)) as cluster:
         await cluster.faults(slow_binds(60.0, skip=3))
@@ -32,6 +35,7 @@ async def test_d32_a_scheduler_killed_in_the_middle_of_a_gang_is_finished_by_the
         await cluster.until(lambda: cluster.running("g") == 8, "the gang is completed")
 
 
+@pytest.mark.sandbox
 async def test_killed_before_the_first_bind_the_gang_starts_as_a_whole() -> None:
     async with running_cluster(nodes(8, cpu="1"), services=("controller",)) as cluster:
         await cluster.faults(slow_binds(60.0))
@@ -45,6 +49,7 @@ async def test_killed_before_the_first_bind_the_gang_starts_as_a_whole() -> None
         await cluster.until(lambda: cluster.running("g") == 8, "the gang is started")
 
 
+@pytest.mark.sandbox
 async def test_sigterm_finishes_the_binds_in_flight_and_starts_nothing_new() -> None:
     async with running_cluster(nodes(8, cpu="1"), services=("controller",)) as cluster:
         await cluster.faults(slow_binds(0.5))
@@ -72,6 +77,7 @@ async def test_sigterm_of_an_idle_service_exits_with_0() -> None:
                 assert "Traceback" not in process.said()
 
 
+@pytest.mark.sandbox
 async def test_sigterm_while_nobody_answers_exits_with_0() -> None:
     async with running_cluster(nodes(1, cpu="1"), services=()) as cluster:
         await cluster.faults(Rule(fault=Delay(60.0)))
