@@ -68,8 +68,6 @@ def _marked(verbs: Verbs, kind: Kind, old: Object, grace_s: int, finalizers: lis
     metadata = {**old["metadata"]}
     before_s = metadata.get("deletionGracePeriodSeconds") or 0
     is_first = "deletionTimestamp" not in metadata
-    if not is_first:
-        grace_s = min(grace_s, before_s)
     if is_first or grace_s < before_s:
         metadata["deletionTimestamp"] = rfc3339(verbs.state.now() + timedelta(seconds=grace_s))
         metadata["deletionGracePeriodSeconds"] = grace_s

@@ -64,6 +64,17 @@ class WatchReply:
         events = [await self.next() for _ in range(count)]
         return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
+    async def until_cut(self) -> bytes:
+        """What comes before the connection breaks; a clean end is an error."""
+        received = b""
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                async for chunk in self._response.content.iter_any():
+                    received += chunk
+        except aiohttp.ClientError:
+            return received
+        raise AssertionError(f"the watch ended cleanly after {received!r}")
+
     async def rest(self) -> list[dict[str, Any]]:
         """Everything until the server ends the watch."""
         body = await asyncio.wait_for(self._response.content.read(), DEADLINE_S)

@@ -16,6 +16,15 @@ async def test_a_watch_from_a_revision_tells_what_came_after(rest: Rest) -> None
         assert await watch.take(3) == [("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "a")]
 
 
+async def test_a_watch_from_the_future_waits_for_it(rest: Rest) -> None:
+    first = await rest.post(PODS, pod("a"))
+    async with rest.watch(PODS, resourceVersion=str(int(first.version) + 1)) as watch:
+        await rest.post(PODS, pod("b"))
+        await rest.post(PODS, pod("c"))
+
+        assert await watch.take(1) == [("ADDED", "c")]
+
+
 async def test_a_watch_from_nowhere_begins_with_what_is_there(rest: Rest) -> None:
     await rest.post(PODS, pod("a"))
 
