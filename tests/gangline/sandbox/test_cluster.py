@@ -26,7 +26,7 @@ from gangline.sandbox.controllers.disruption import Budget
 from gangline.sandbox.controllers.run import Pace
 from gangline.sandbox.informer import Informer
 from gangline.sandbox.kubelets import register_nodes, run_kubelets
-from gangline.sandbox.nodes import ClusterFileError, uniform
+from gangline.sandbox.nodes import ClusterFileError, NodeGroup
 from gangline.sandbox.objects import Deployment, Job, Namespace, ReplicaSet, RunNode, RunPod, Thing
 from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
 from tests.support.watching import until
@@ -241,6 +241,37 @@ async def test_namespace_ends_with_everything_in_it(client: Client) -> None:
     await gone(client, REPLICA_SETS)
 
 
+async def test_namespace_stays_while_something_in_it_holds_on(client: Client) -> None:
+    pod = single("held")
+    pod["metadata"]["finalizers"] = ["example.com/hold"]
+    await client.create(NAMESPACES, "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "short"}})
+    await client.create(PODS, "short", pod)
+    await client.create(REPLICA_SETS, "short", workload(REPLICA_SETS, "web", replicas=1))
+    await pods_until(client, "Pending", "Pending")
+
+    await client.delete(NAMESPACES, Key("", "short"))
+    await gone(client, REPLICA_SETS)
+    await until(client, PODS, RunPod, lambda pods: len(pods) == 1)
+    assert (await client.get(NAMESPACES, Key("", "short"), Namespace)).spec.finalizers == ("kubernetes",)
+
+    await client.patch(PODS, Key("short", "held"), {"metadata": {"finalizers": None}})
+    await until(client, NAMESPACES, Namespace, lambda all_: "short" not in [each.metadata.name for each in all_])
+
+
+async def test_owner_of_the_same_name_is_not_the_owner(client: Client) -> None:
+    await client.create(REPLICA_SETS, "default", workload(REPLICA_SETS, "web", replicas=0))
+    (owner,) = await until(client, REPLICA_SETS, ReplicaSet, lambda sets: len(sets) == 1)
+    link = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}
+    for name, uid in (("right", owner.metadata.uid), ("wrong", "of-another-life")):
+        pod = single(name)
+        pod["metadata"]["ownerReferences"] = [{**link, "uid": uid}]
+        await client.create(PODS, "default", pod)
+
+    left = await until(client, PODS, RunPod, lambda pods: len(pods) == 1)
+
+    assert [pod.metadata.name for pod in left] == ["right"]
+
+
 async def test_pods_of_a_lost_node_are_removed(client: Client) -> None:
     await client.create(PODS, "default", single("a"))
     await bind_all(client, "node-1", await pods_until(client, "Pending"))
@@ -251,14 +282,19 @@ async def test_pods_of_a_lost_node_are_removed(client: Client) -> None:
     await gone(client, PODS)
 
 
-async def test_pod_bound_to_a_node_that_comes_later_runs_then(client: Client) -> None:
-    await client.create(PODS, "default", single("a"))
-    (pod,) = await pods_until(client, "Pending")
-    await register_nodes(client, uniform(3, cpu="4", memory="8Gi"))
-
-    await client.bind(pod.metadata.key, pod.metadata.uid, "node-2")
-
-    await pods_until(client, "Running")
+async def test_pod_bound_to_a_node_that_comes_later_runs_then() -> None:
+    async with Sandbox(bare=True) as sandbox, connect(str(sandbox.kubeconfig), user_agent="test") as client:
+        for pod, node in (("a", "late"), ("b", "early")):
+            body = single(pod)
+            body["spec"]["nodeName"] = node
+            await client.create(PODS, "default", body)
+        async with asyncio.TaskGroup() as group:
+            kubelets = group.create_task(run_kubelets(client, every_node=True, heartbeat_s=None))
+            await register_nodes(client, [NodeGroup(name="early", allocatable={"cpu": "1"})])
+            await pods_until(client, "Pending", "Running")
+            await register_nodes(client, [NodeGroup(name="late", allocatable={"cpu": "1"})])
+            await pods_until(client, "Running", "Running")
+            kubelets.cancel()
 
 
 async def test_restarted_kubelets_write_nothing(client: Client) -> None:

@@ -162,6 +162,22 @@ def sized(name: str, replicas: int, available: int) -> ReplicaSet:
     return replica_set(name, replicas, status={"availableReplicas": min(replicas, available)})
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        pytest.param(
+            sized("new", 1, 0), sized("a", 3, 2), {}, id="a broken old pod stays while a new one is not ready"
+        ),
+        pytest.param(sized("new", 1, 1), sized("a", 3, 2), {"uid-a": 2}, id="a broken old pod goes first"),
+        pytest.param(sized("new", 1, 1), sized("a", 3, 3), {"uid-a": 2}, id="an old pod makes way"),
+    ],
+)
+def test_old_pods_go_as_new_ones_get_ready(new: ReplicaSet, old: ReplicaSet, expected: dict[str, int]) -> None:
+    spec = spec_of(replicas=4, strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}})
+
+    assert rollout.rescale(spec, new, [old], old_pods=3) == expected
+
+
 @given(st.data())
 def test_rollout_stays_in_bounds_and_ends(data: st.DataObject) -> None:
     replicas = data.draw(st.integers(0, 8), label="replicas")

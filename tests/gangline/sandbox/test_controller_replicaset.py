@@ -104,6 +104,21 @@ def test_orphan_that_matches_is_adopted_before_pods_are_made() -> None:
     assert created(decision) == []
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(run_pod("other", labels=LABELS, deleting=True), id="on its way out"),
+        pytest.param(run_pod("other", labels={"app": "other"}), id="does not match"),
+        pytest.param(
+            run_pod("other", labels=LABELS, owners=({"kind": "Job", "name": "j", "uid": "j", "controller": True},)),
+            id="has a controller",
+        ),
+    ],
+)
+def test_others_are_not_adopted(other: RunPod) -> None:
+    assert patches(decided(replica_set("web", 1), other)) == []
+
+
 def test_child_that_no_longer_matches_is_released_and_not_counted() -> None:
     decision = decided(replica_set("web", 1), mine("a", labels={"app": "other"}))
 
