@@ -22,8 +22,10 @@ from gangline.contract.membership import GangKey, GangKind
 from scheduler.core.cache import Cache, Intent, IntentState
 from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, PodAlarm, Purpose
 from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Unknown
-from scheduler.core.gangs import Gang, Gangs, GroupFacts, Standing, min_member_of, title
+from scheduler.core.gang import Gang, Standing, min_member_of, title
+from scheduler.core.gangs import Gangs
 from scheduler.core.instructions import Announce, Bind, BindGang, GroupVersion, Instruction, ReadPod
+from scheduler.core.model.group import GroupFacts
 from scheduler.core.model.member import Member, Said
 from scheduler.core.model.member_class import ClassId
 from scheduler.core.reasons import Reason
@@ -88,11 +90,11 @@ class Binding:
     # Results
 
     def on_bound(self, result: Bound, now: float) -> None:
-        """The bind was done."""
+        """Take in that the bind was done."""
         self._confirm(result.uid, result.attempt, now)
 
     def on_refused(self, result: Refused, now: float) -> None:
-        """The bind was definitely not done."""
+        """Take in that the bind was definitely not done."""
         found = self._find(result.uid, result.attempt)
         if found is None:
             return
@@ -113,7 +115,7 @@ class Binding:
                 assert_never(result.refusal)
 
     def on_unknown(self, result: Unknown, now: float) -> None:
-        """The bind may have been done: it stays charged, and the pod is read again."""
+        """Keep a bind charged that may have been done, and read the pod again."""
         found = self._find(result.uid, result.attempt)
         if found is None:
             return
@@ -122,7 +124,7 @@ class Binding:
         self._read_later(member.uid, intent.reads, now)
 
     def on_pod_read(self, result: PodRead, now: float) -> None:
-        """The API server says where the pod is."""
+        """Take in where the API server says the pod is."""
         found = self._find(result.uid, result.attempt)
         if found is None:
             return
@@ -137,7 +139,7 @@ class Binding:
             self._on_read_nowhere(member, intent, now)
 
     def on_pod_read_failed(self, result: PodReadFailed, now: float) -> None:
-        """Reading failed: try again later."""
+        """Try again later to read a pod."""
         found = self._find(result.uid, result.attempt)
         if found is not None:
             self._read_later(result.uid, found[1].reads, now)
@@ -171,7 +173,7 @@ class Binding:
         )
 
     def _on_read_nowhere(self, member: Member, intent: Intent, now: float) -> None:
-        """The pod has no node. A bind that may still be on its way goes to the same node again, if it can."""
+        """Bind again a pod that has no node: to the same node, where an earlier bind may still arrive."""
         if intent.state in (IntentState.ELSEWHERE, IntentState.LOST):
             self._end(member)
         elif member.deleting:
@@ -219,21 +221,21 @@ class Binding:
     # Observations
 
     def settled(self, member: Member, intent: Intent) -> None:
-        """An observation has settled what we intended with a pod."""
+        """Take in that an observation has settled what we intended with a pod."""
         self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
         if member.node == intent.node and intent.state is not IntentState.CONFIRMED:
             self._announce_scheduled(member, member.node)
             self._setbacks.pop(member.gang, None)
 
     def forget_pod(self, member: Member) -> None:
-        """The pod is gone."""
+        """Take in that the pod is gone."""
         self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
         pairs = self._apart.get(member.gang, {})
         for pair in [pair for pair in pairs if pair[0] == member.uid]:
             del pairs[pair]
 
     def forget_gang(self, key: GangKey) -> None:
-        """The gang has no member any more."""
+        """Forget a gang that has no member any more."""
         self._setbacks.pop(key, None)
         self._apart.pop(key, None)
         self._deadlines.cancel(GangAlarm(Purpose.RETRY_GANG, key))
@@ -270,7 +272,7 @@ class Binding:
         self._gangs.touch(key)
 
     def group_observed(self, key: GangKey) -> None:
-        """A newer PodGroup is known: a plan refused as stale can be made again at once."""
+        """Let a plan refused as stale be made again at once: a newer PodGroup is known."""
         setback = self._setbacks.get(key)
         if setback is not None and setback.said is None:
             self._setbacks[key] = replace(setback, until=0.0)

@@ -71,6 +71,7 @@ def charged_node(member: Member | None, intent: Intent | None) -> str:
 class Cache:
     """Pods by UID, intents, and one ledger for each node name that a node or a charge has named.
 
+    `names` has the UID of the pod that has a name now.
     `touched` names ledgers that have changed since `take_touched`; `gains` collects until `take_gains`.
     """
 
@@ -78,8 +79,8 @@ class Cache:
         self.members: dict[str, Member] = {}
         self.intents: dict[str, Intent] = {}
         self.ledgers: dict[str, Ledger] = {}
+        self.names: dict[Key, str] = {}
         self._classes = classes
-        self._uids: dict[Key, str] = {}
         self._closing: dict[str, dict[str, str]] = {}
         self._unreadable: dict[str, tuple[Key, str]] = {}
         self._touched: dict[str, None] = {}
@@ -89,12 +90,12 @@ class Cache:
 
     def uid_at(self, key: Key) -> str | None:
         """UID of the pod that has this name now, as far as observed."""
-        return self._uids.get(key)
+        return self.names.get(key)
 
     def observe_pod(self, member: Member) -> None:
         """Take in a version of a pod. The caller has removed another pod of the same name before."""
         self._forget_unreadable(member.uid)
-        self._uids[member.key] = member.uid
+        self.names[member.key] = member.uid
         settled = bool(member.node) or member.finished
         self._change(member.uid, member, None if settled else self.intents.get(member.uid))
 
@@ -102,15 +103,15 @@ class Cache:
         """Take a pod out; one that is not known is no error."""
         self._forget_unreadable(uid)
         member = self.members.get(uid)
-        if member is not None and self._uids.get(member.key) == uid:
-            del self._uids[member.key]
+        if member is not None and self.names.get(member.key) == uid:
+            del self.names[member.key]
         self._change(uid, None, None)
 
     def pod_unreadable(self, uid: str, key: Key, node: str, message: str) -> bool:
         """Note a pod of which no version could ever be read: it closes its node. True when that is news."""
         news = self._unreadable.get(uid) != (key, node)
         self._forget_unreadable(uid)
-        self._uids[key] = uid
+        self.names[key] = uid
         self._unreadable[uid] = (key, node)
         if node:
             self._close(node, uid, f"pod {key} cannot be read: {message}")
@@ -232,8 +233,8 @@ class Cache:
 
     def _forget_unreadable(self, uid: str) -> None:
         key, node = self._unreadable.pop(uid, (None, ""))
-        if key is not None and self._uids.get(key) == uid and uid not in self.members:
-            del self._uids[key]
+        if key is not None and self.names.get(key) == uid and uid not in self.members:
+            del self.names[key]
         if node:
             self._open(node, uid)
 
@@ -275,8 +276,8 @@ class Cache:
         problems = [problem for name in sorted(self.ledgers) for problem in self.ledgers[name].validate()]
         for name in sorted(self.ledgers.keys() | fresh.ledgers.keys()):
             problems += _differences(name, self.ledgers.get(name), fresh.ledgers.get(name))
-        if self._uids != fresh._uids:
-            odd = sorted(str(key) for key, _ in self._uids.items() ^ fresh._uids.items())
+        if self.names != fresh.names:
+            odd = sorted(str(key) for key, _ in self.names.items() ^ fresh.names.items())
             problems.append(f"pod names point to other UIDs than observed: {', '.join(odd)}")
         problems += [f"intent for unknown pod {uid}" for uid in sorted(self.intents.keys() - self.members.keys())]
         return problems

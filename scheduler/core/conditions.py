@@ -15,7 +15,8 @@ from gangline.contract.membership import GangKey
 from gangline.contract.ordering import Turn
 from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, PodAlarm, Purpose
 from scheduler.core.events import ConditionAnswered, ConditionOutcome
-from scheduler.core.gangs import Gang, Gangs, Standing
+from scheduler.core.gang import Gang, Standing
+from scheduler.core.gangs import Gangs
 from scheduler.core.instructions import Announce, Instruction, WriteCondition
 from scheduler.core.model.member import Member, Said
 from scheduler.core.reasons import Reason

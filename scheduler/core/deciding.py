@@ -12,8 +12,9 @@ from scheduler.core.conditions import Conditions
 from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, Purpose
 from scheduler.core.events import Scoring
 from scheduler.core.explaining import verdict
+from scheduler.core.gang import Gang, Standing, title
 from scheduler.core.gang_rule import Ready
-from scheduler.core.gangs import Gang, Gangs, Standing, title
+from scheduler.core.gangs import Gangs
 from scheduler.core.holds import HOLD_S, Holds
 from scheduler.core.model.member import Member
 from scheduler.core.model.member_class import ClassId, ClassTable, MemberClass

@@ -4,8 +4,8 @@ from typing import assert_never
 
 from gangline.contract.membership import GangKind
 from gangline.contract.ordering import Turn
+from scheduler.core.gang import Gang, Standing, title
 from scheduler.core.gang_rule import Ready
-from scheduler.core.gangs import Gang, Standing, title
 from scheduler.core.model.member import Said
 from scheduler.core.placement import Demand
 from scheduler.core.reasons import Reason, Unplaced, sentence

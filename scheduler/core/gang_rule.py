@@ -7,7 +7,8 @@ from msgspec import Struct
 from gangline.contract.counting import need
 from gangline.contract.membership import GangKind
 from gangline.contract.ordering import Turn, turn_of
-from scheduler.core.gangs import Gang, GroupFacts, Standing, min_member_of, title
+from scheduler.core.gang import Gang, Standing, min_member_of, title
+from scheduler.core.model.group import GroupFacts
 from scheduler.core.model.member import Said
 from scheduler.core.reasons import Reason
 

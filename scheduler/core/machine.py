@@ -4,15 +4,12 @@ One step applies the events, sees to what is due, looks again at the gangs that 
 until the budget of node rows is spent, and orders what there is to say. Nothing is decided before every kind has synced.
 """
 
-from collections import Counter
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any, Final, assert_never
 
 from msgspec import Struct
 
 from gangline.contract.membership import GangKey
-from gangline.contract.ordering import OrderKey, order_key
 from scheduler.core.backlog import Backlog
 from scheduler.core.binding import Binding
 from scheduler.core.cache import Cache
@@ -32,16 +29,16 @@ from scheduler.core.events import (
     SettingsGiven,
     Unknown,
 )
-from scheduler.core.gang_rule import Assessment, Blocked, Idle, InFlight, Ready, assess
-from scheduler.core.gangs import Gang, Gangs, Standing, min_member_of, standing_of, title
+from scheduler.core.gang import Gang, Standing, min_member_of, standing_of
+from scheduler.core.gang_rule import Ready, assess
+from scheduler.core.gangs import Gangs
 from scheduler.core.holds import Holds
-from scheduler.core.instructions import Announce, Instruction
+from scheduler.core.instructions import Instruction
 from scheduler.core.model.member_class import ClassTable
 from scheduler.core.observing import Observing
-from scheduler.core.reasons import Reason
+from scheduler.core.triage import Triage
 
 ROWS_PER_STEP: Final = 200_000
-_VERDICTS_OF_PLACEMENT: Final = frozenset({Reason.UNSCHEDULABLE, Reason.HELD_FOR_GANG, Reason.BIND_FAILED})
 
 
 class Decision(Struct, frozen=True):
@@ -60,16 +57,6 @@ class Step(Struct, frozen=True):
     more: bool
     wake_at: float | None
     decisions: tuple[Decision, ...]
-
-
-class GangState(StrEnum):
-    """Where a gang is."""
-
-    READY = "ready"
-    PARKED = "parked"
-    BINDING = "binding"
-    INCOMPLETE = "incomplete"
-    BOUND = "bound"
 
 
 class Sizes(Struct, frozen=True):
@@ -113,9 +100,14 @@ class Scheduler:
             holds=self._holds,
             instructions=self._instructions,
         )
-        self._states: dict[GangKey, GangState] = {}
-        self._waiting_since: dict[GangKey, float] = {}
-        self._mixed: set[GangKey] = set()
+        self._triage = Triage(
+            gangs=self._gangs,
+            backlog=self._backlog,
+            binding=self._binding,
+            conditions=self._conditions,
+            holds=self._holds,
+            instructions=self._instructions,
+        )
 
     def handle(self, events: Sequence[Event], now: float) -> Step:
         """Apply events, in their order, and say what is to be done. `now` is monotonic, in seconds.
@@ -215,119 +207,23 @@ class Scheduler:
             assert isinstance(ready, Ready), f"{key} was queued but is {ready}"
             outcome = self._deciding.decide(gang, ready, now)
             rows_left -= outcome.cost_rows
-            waited_s = now - self._waiting_since.get(key, now)
+            waited_s = self._triage.waited_s(key, now) or 0.0
             decisions.append(Decision(str(key), outcome.placed, outcome.members, waited_s))
             if not outcome.placed:
-                self._states[key] = GangState.PARKED
+                self._triage.note_parked(key)
             self._catch_up(now)
         return decisions
 
     def _catch_up(self, now: float) -> None:
         """Look again at every gang that has changed or may be helped by what was gained."""
         for key in self._gangs.take_changed():
-            self._look_at(key, now)
+            self._triage.look_at(key, now)
         gains = self._cache.take_gains()
         if not gains:
             return
         self._deciding.forget_failures()
         for key in self._backlog.wake(gains):
-            self._look_at(key, now)
-
-    def _look_at(self, key: GangKey, now: float) -> None:
-        self._holds.refresh(key)
-        gang = self._gangs.by_key.get(key)
-        if gang is None:
-            self._forget(key)
-            return
-        self._warn_if_mixed(gang)
-        assessment = assess(gang, self._gangs.group_of(key))
-        self._enter(gang, assessment, now)
-
-    def _enter(self, gang: Gang, assessment: Assessment, now: float) -> None:
-        """Put a gang where its assessment says."""
-        key = gang.key
-        match assessment:
-            case Idle():
-                self._leave_backlog(key, GangState.BOUND)
-                self._conditions.forget_gang(key)
-                self._waiting_since.pop(key, None)
-            case InFlight():
-                self._leave_backlog(key, GangState.BINDING)
-                self._conditions.hush(key)
-            case Blocked(said=said, cure=cure):
-                self._leave_backlog(key, GangState.INCOMPLETE)
-                self._waiting_since.setdefault(key, now)
-                self._conditions.say(key, said, now, cure)
-            case Ready():
-                self._waiting_since.setdefault(key, now)
-                self._enqueue(gang, assessment, now)
-            case _:
-                assert_never(assessment)
-
-    def _enqueue(self, gang: Gang, ready: Ready, now: float) -> None:
-        key = gang.key
-        setback = self._binding.setback_of(key, now)
-        if setback is not None:
-            self._leave_backlog(key, GangState.PARKED)
-            if setback.said is not None:
-                self._conditions.say(key, setback.said, now)
-            else:
-                self._conditions.hush(key)
-            return
-        said = self._conditions.said_of(key)
-        if said is not None and said.reason not in _VERDICTS_OF_PLACEMENT:
-            self._conditions.hush(key)
-        self._backlog.queue(key, self._order(gang, ready))
-        self._states[key] = GangState.READY
-
-    def _order(self, gang: Gang, ready: Ready) -> OrderKey:
-        group = self._gangs.group_of(gang.key)
-        return order_key(
-            priority=self._gangs.priority_of(gang),
-            turn=ready.turn,
-            group_created_s=group.created_s if group is not None else 0.0,
-            oldest_waiting_s=gang.oldest_waiting_s,
-            namespace=gang.key.namespace,
-            name=gang.key.name,
-            uid=group.uid if group is not None else gang.first.uid,
-        )
-
-    def _leave_backlog(self, key: GangKey, state: GangState) -> None:
-        self._backlog.remove(key)
-        self._states[key] = state
-
-    def _forget(self, key: GangKey) -> None:
-        self._backlog.remove(key)
-        self._conditions.forget_gang(key)
-        self._binding.forget_gang(key)
-        self._states.pop(key, None)
-        self._waiting_since.pop(key, None)
-        self._mixed.discard(key)
-
-    def _warn_if_mixed(self, gang: Gang) -> None:
-        """Say once that the members of a gang differ in priority."""
-        priorities = gang.priorities
-        if len(priorities) < 2:
-            self._mixed.discard(gang.key)
-            return
-        if gang.key in self._mixed:
-            return
-        self._mixed.add(gang.key)
-        group = self._gangs.group_of(gang.key)
-        namespace, name = gang.first.key
-        values = ", ".join(str(priority) for priority in priorities)
-        self._instructions.append(
-            Announce(
-                kind="PodGroup" if group is not None else "Pod",
-                namespace=namespace,
-                name=group.key.name if group is not None else name,
-                uid=group.uid if group is not None else gang.first.uid,
-                warning=True,
-                reason="MixedPriorities",
-                action="Scheduling",
-                note=f"members of gang {title(gang.key)} have priorities {values}; the lowest counts for all",
-            )
-        )
+            self._triage.look_at(key, now)
 
     # Views
 
@@ -337,7 +233,6 @@ class Scheduler:
 
     def sizes(self) -> Sizes:
         """Count what is cached and where the gangs are."""
-        states = Counter(self._states.values())
         cached = {
             "pods": len(self._cache.members),
             "nodes": sum(1 for ledger in self._cache.ledgers.values() if ledger.node is not None),
@@ -347,7 +242,7 @@ class Scheduler:
             "intents": len(self._cache.intents),
             "holds": len(self._holds),
         }
-        return Sizes(cached, {state.value: states[state] for state in GangState})
+        return Sizes(cached, self._triage.count())
 
     def gangs(self, now: float) -> list[dict[str, Any]]:
         """Describe every gang as it is now, in JSON-able values, with what its waiting members would say."""
@@ -357,20 +252,20 @@ class Scheduler:
         key = gang.key
         said = self._conditions.said_of(key)
         counts = gang.counts
-        since = self._waiting_since.get(key)
+        waited_s = self._triage.waited_s(key, now)
         return {
             "gang": str(key),
             "namespace": key.namespace,
             "kind": key.kind.value,
             "name": key.name,
-            "state": self._states.get(key, GangState.INCOMPLETE).value,
+            "state": self._triage.state_of(key).value,
             "minMember": min_member_of(gang, self._gangs.group_of(key)),
             "priority": self._gangs.priority_of(gang),
             "waiting": gang.size(Standing.WAITING, Standing.UNPLACEABLE),
             "binding": gang.size(Standing.SENT),
             "bound": gang.size(Standing.BOUND),
             "succeeded": counts.succeeded,
-            "waitedSeconds": round(now - since, 1) if since is not None else None,
+            "waitedSeconds": round(waited_s, 1) if waited_s is not None else None,
             "reason": said.reason if said is not None else None,
             "message": said.message if said is not None else None,
         }

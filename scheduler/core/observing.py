@@ -16,9 +16,10 @@ from scheduler.core.binding import Binding
 from scheduler.core.cache import Cache, IntentState, charged_node
 from scheduler.core.conditions import Conditions
 from scheduler.core.events import SettingsGiven
-from scheduler.core.gangs import Gangs, GroupFacts, group_facts
+from scheduler.core.gangs import Gangs
 from scheduler.core.holds import Holds
 from scheduler.core.instructions import Announce, Instruction
+from scheduler.core.model.group import GroupFacts, group_facts
 from scheduler.core.model.ledger import facts_of
 from scheduler.core.model.member import Member, MemberReader
 from scheduler.core.model.member_class import ClassTable
@@ -75,7 +76,7 @@ class Observing:
         self._scheduler_names = frozenset(settings.scheduler_names)
         self._budgets = {} if settings.budgets_form_gangs else None
 
-    def observe(self, event: ObservedEvent, now: float) -> None:  # noqa: C901 - one line per kind of event
+    def observe(self, event: ObservedEvent, now: float) -> None:  # noqa: C901, PLR0912 - one line per kind of event
         """Apply one observation."""
         match event:
             case events.PodObserved(pod=pod):
@@ -164,7 +165,7 @@ class Observing:
         self._conditions.pod_settled(uid)
 
     def _pod_unreadable(self, event: events.PodUnreadable, now: float) -> None:
-        """The last good version stays in force, but for the node; without one the node is closed."""
+        """Keep the last good version in force, but for the node; without one, close the node."""
         key = Key(event.namespace, event.name)
         self._replace_name(key, event.uid, now)
         known = self._cache.members.get(event.uid)
@@ -202,7 +203,7 @@ class Observing:
         self._cache.observe_node(name, facts)
 
     def _bad_node(self, name: str, uid: str, message: str) -> None:
-        """The last good version stays in force; without one nothing is placed there."""
+        """Keep the last good version in force; without one nothing is placed there."""
         if self._bad_nodes.get(name) == message:
             return
         self._bad_nodes[name] = message
@@ -225,7 +226,7 @@ class Observing:
             self._gangs.put_group(GroupFacts(key=key, uid=event.uid, resource_version="", problem=problem))
 
     def _budget(self, key: Key, budget: PodDisruptionBudget | None, now: float) -> None:
-        """A budget that comes, changes or goes can change the gang of every pod in its namespace."""
+        """Read the links of all pods in the namespace again: a budget can change any of them."""
         if self._budgets is None:
             return
         formed = gang_budget(budget) if budget is not None else None

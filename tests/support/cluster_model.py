@@ -213,9 +213,7 @@ class ClusterModel:
         for job in dropped:
             self.jobs.remove(job)
             self.situations["a bind dropped a condition that waited"] += 1
-            self.results.append(
-                ConditionAnswered(uid=job.uid, attempt=job.attempt, outcome=ConditionOutcome.DROPPED)
-            )
+            self.results.append(ConditionAnswered(uid=job.uid, attempt=job.attempt, outcome=ConditionOutcome.DROPPED))
 
     def carry_out(self, index: int, fault: Fault) -> None:
         """Do one request of those that wait."""
@@ -311,9 +309,7 @@ class ClusterModel:
         elif pod.metadata.resource_version != write.resource_version:
             outcome = ConditionOutcome.CONFLICT
         else:
-            condition = Condition(
-                type="PodScheduled", status="False", reason=write.reason, message=write.message
-            )
+            condition = Condition(type="PodScheduled", status="False", reason=write.reason, message=write.message)
             self.put(replace(pod, status=replace(pod.status, conditions=(condition,))))
             if fault is Fault.LOST_REPLY:
                 outcome = ConditionOutcome.FAILED

@@ -216,11 +216,8 @@ class Storm(RuleBasedStateMachine):
     @precondition(lambda self: self.model.results)
     @rule(picks=st.lists(PICK, min_size=1, max_size=4))
     def answer(self, picks: list[int]) -> None:
-        told: list[Event] = []
-        for pick in picks:
-            if self.model.results:
-                told.append(self.model.results.pop(pick % len(self.model.results)))
-        self._handle(told)
+        results = self.model.results
+        self._handle([results.pop(pick % len(results)) for pick in picks if results])
 
     @rule(seconds=st.sampled_from([0.5, 3.0, 40.0]))
     def wait(self, seconds: float) -> None:
