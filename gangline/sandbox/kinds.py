@@ -126,9 +126,6 @@ _EVENT_FIELDS_NEW = tuple(
     if field != "source"
 )
 
-_AGE = Column("Age", "string", ".metadata.creationTimestamp")
-_NAME = Column("Name", "string", ".metadata.name", format="name")
-
 NAMESPACES = Kind(
     group="",
     version="v1",

@@ -15,7 +15,7 @@ _HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-cache, priv
 
 
 class _Stream(Struct, eq=False):
-    """One open watch; setting `is_cut` and waking it ends it."""
+    """One open watch; setting `is_closing` and waking it ends it."""
 
     resource: GroupResource
     wake: asyncio.Event
