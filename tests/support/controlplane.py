@@ -42,6 +42,8 @@ AUDIT_POLICY: Final = {
     "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata"}],
 }
+# Refuse pods or taint nodes until a controller has done its part.
+NEED_CONTROLLERS: Final = ("ServiceAccount", "TaintNodesByCondition")
 # Controllers of what no test looks at, which would only make load.
 IDLE_CONTROLLERS: Final = (
     "bootstrap-signer-controller",
@@ -59,8 +61,9 @@ class ControlPlane:
     """The servers of one cluster; an async context manager.
 
     It belongs to no event loop, so it can be started in one and used in others. `users` get tokens of their own and
-    whatever RBAC gives them; the admin may do everything. Options are flags, passed on as they are. Entering raises
-    ServerError with the last words of the server that failed, whose directory is then kept.
+    whatever RBAC gives them; the admin may do everything. Without `controllers` nothing happens but what clients do,
+    and pods need no ServiceAccount. Options are flags, passed on as they are. Entering raises ServerError with the last
+    words of the server that failed, whose directory is then kept.
     """
 
     def __init__(
@@ -68,12 +71,14 @@ class ControlPlane:
         binaries: Path,
         *,
         users: Sequence[str] = (),
+        controllers: bool = True,
         kube_scheduler: bool = False,
         apiserver_options: Sequence[str] = (),
         controller_options: Sequence[str] = (),
     ) -> None:
         self._binaries = binaries
         self._tokens = {user: f"token-of-{user}" for user in (ADMIN, CONTROLLER_MANAGER, SCHEDULER, *users)}
+        self._with_controllers = controllers
         self._with_kube_scheduler = kube_scheduler
         self._apiserver_options = tuple(apiserver_options)
         self._controller_options = tuple(controller_options)
@@ -193,9 +198,11 @@ class ControlPlane:
             shutil.rmtree(self.directory)
 
     async def _start_clients(self) -> None:
-        self._start("kube-controller-manager", self._controller_flags())
         if self._with_kube_scheduler:
             self._start("kube-scheduler", self._client_flags(SCHEDULER))
+        if not self._with_controllers:
+            return
+        self._start("kube-controller-manager", self._controller_flags())
         # Without it the ServiceAccount plugin refuses every pod; that it is there says that controllers work.
         await self._until(
             "/api/v1/namespaces/default/serviceaccounts/default",
@@ -261,6 +268,8 @@ class ControlPlane:
         yield "--endpoint-reconciler-type=none"
         yield f"--audit-policy-file={here / 'audit-policy.json'}"
         yield f"--audit-log-path={here / 'audit.log'}"
+        if not self._with_controllers:
+            yield f"--disable-admission-plugins={','.join(NEED_CONTROLLERS)}"
         yield from self._apiserver_options
 
     def _client_flags(self, user: str) -> Iterator[str]:
