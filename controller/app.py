@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 import uuid
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final
@@ -36,7 +36,7 @@ from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.resources import POD_GROUPS, PODS
 from gangline.service import logging
 from gangline.service.http import HttpServer
-from gangline.service.lifecycle import Loops, StartError, run
+from gangline.service.lifecycle import Loops, StartError, run, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
 from gangline.service.process_settings import lease_key
@@ -102,7 +102,7 @@ class Controller:
             loops.start("record events", self._recorder.run())
             loops.start("watch loop lag", watch_loop_lag(self._metrics.loop_lag))
             log.info("controller_started", http_port=self._server.port, instance=self._instance)
-            if await _unless_stopped(stop, self._until_ready()):
+            if await unless_stopped(stop, self._until_ready()):
                 await self._reconcile(loops, stop)
             await self._recorder.flush(FLUSH_S)
             if self._lease is not None:
@@ -202,18 +202,6 @@ class Controller:
 
     def _groups_in(self, phase: str) -> float:
         return float(sum(number for shown, number in self._index.phases().items() if phase_label(shown) == phase))
-
-
-async def _unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
-    """Wait for `work`, at most until `stop`; say whether it came to its end."""
-    async with asyncio.TaskGroup() as group:
-        working = group.create_task(work, name="get ready")
-        stopped = group.create_task(stop.wait(), name="await stop")
-        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        done = working.done()
-        working.cancel()
-        stopped.cancel()
-    return done
 
 
 async def control(settings: Settings, stop: asyncio.Event) -> None:

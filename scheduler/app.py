@@ -6,7 +6,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import structlog
@@ -17,10 +17,11 @@ from gangline.kube.client import Client, connect
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.lease import LeaseHolder
 from gangline.kube.recorder import EventRecorder
+from gangline.kube.reflector import Reflector
 from gangline.kube.transport import ConfigurationError
 from gangline.service import lifecycle, logging
 from gangline.service.http import HttpServer
-from gangline.service.lifecycle import Loops, StartError
+from gangline.service.lifecycle import Loops, StartError, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
 from gangline.service.process_settings import lease_key
@@ -28,17 +29,16 @@ from gangline.service.settings import SettingsError, load
 from scheduler.binder import Binder
 from scheduler.core.events import Kind, SettingsGiven
 from scheduler.core.machine import Scheduler
-from scheduler.inbox import Inbox
+from scheduler.inbox import Inbox, Urgency
 from scheduler.ingest import Ingest
 from scheduler.loop import Executor, Loop
-from scheduler.metrics import Metrics
+from scheduler.metrics import BACKLOG, CACHED, Metrics
 from scheduler.settings import Settings
 from scheduler.statuswriter import StatusWriter
 
 log = structlog.get_logger(__name__)
 
 PROGRAM = "gangline-scheduler"
-SAMPLE_S = 1.0
 _ALWAYS = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
 
 
@@ -141,17 +141,16 @@ class Parts:
             metrics,
             clock=self._clock,
         )
+        self._read_gauges()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Start every loop, wait for `stop`, then drain in the order of what others wait for."""
         async with Loops(stop) as loops:
             loops.start("loop lag", watch_loop_lag(self._metrics.loop_lag))
-            loops.start("samples", self._sample())
             for kind, reflector in self._ingest.reflectors.items():
                 loops.start(f"watch {kind.value}", reflector.run())
             if self._lease is not None:
-                await _either(self._lease.acquire(), stop)
-                if stop.is_set():
+                if not await unless_stopped(stop, self._lease.acquire()):
                     return
                 loops.start("lease", self._lease.run())
             for name, loop in (
@@ -202,31 +201,28 @@ class Parts:
             holder = self._lease.holder
             yield f"the lease is held by {holder}" if holder else f"the lease is not held: {self._lease.problem}"
 
-    async def _sample(self) -> None:
-        """Set the gauges that are read off, once a second."""
-        while True:
-            now = self._clock.now()
-            for kind, reflector in self._ingest.reflectors.items():
-                self._metrics.watch_staleness.labels(kind.value).set(reflector.staleness_s(now))
-            for urgency, depth in self._inbox.depths().items():
-                self._metrics.queue_depth.labels(urgency.name.lower()).set(depth)
-            for urgency, age_s in self._inbox.oldest_ages_s().items():
-                self._metrics.queue_age.labels(urgency.name.lower()).set(age_s)
-            sizes = self._scheduler.sizes()
-            for what, size in sizes.cached.items():
-                self._metrics.cached.labels(what).set(size)
-            for state, size in sizes.gangs.items():
-                self._metrics.backlog.labels(state).set(size)
-            self._metrics.lease_held.set(self._may_bind())
-            self._metrics.events_dropped.set(self._recorder.dropped)
-            await asyncio.sleep(SAMPLE_S)
+    def _read_gauges(self) -> None:
+        """Let each gauge be read when it is scraped."""
+        metrics = self._metrics
+        for kind, reflector in self._ingest.reflectors.items():
+            staleness_s = partial(_staleness_s, reflector, self._clock)
+            metrics.watch_staleness.labels(kind.value).set_function(staleness_s)
+        for urgency in Urgency:
+            label = urgency.name.lower()
+            metrics.queue_depth.labels(label).set_function(partial(self._inbox.depth, urgency))
+            metrics.queue_age.labels(label).set_function(partial(self._inbox.oldest_age_s, urgency))
+        for what in CACHED:
+            metrics.cached.labels(what).set_function(partial(self._size, "cached", what))
+        for state in BACKLOG:
+            metrics.backlog.labels(state).set_function(partial(self._size, "gangs", state))
+        metrics.lease_held.set_function(self._may_bind)
+        metrics.events_written.set_function(lambda: self._recorder.written)
+        metrics.events_dropped.set_function(lambda: self._recorder.dropped)
+
+    def _size(self, table: Literal["cached", "gangs"], key: str) -> int:
+        sizes = self._scheduler.sizes()
+        return (sizes.cached if table == "cached" else sizes.gangs)[key]
 
 
-async def _either(work: Any, stop: asyncio.Event) -> None:
-    """Wait for the work or for `stop`, whichever comes first; cancel the other."""
-    async with asyncio.TaskGroup() as tasks:
-        working = tasks.create_task(work, name="work until stop")
-        stopping = tasks.create_task(stop.wait(), name="stop")
-        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        working.cancel()
-        stopping.cancel()
+def _staleness_s(reflector: Reflector[Any], clock: Clock) -> float:
+    return reflector.staleness_s(clock.now())

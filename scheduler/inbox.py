@@ -93,15 +93,13 @@ class Inbox:
         """End a wait."""
         self._bell.set()
 
-    def depths(self) -> dict[Urgency, int]:
-        """Return how many entries wait in each class."""
-        depths = self._queue.depths()
-        return {urgency: depths.get(urgency, 0) for urgency in Urgency}
+    def depth(self, urgency: Urgency) -> int:
+        """Return how many entries wait in a class."""
+        return self._queue.depths().get(urgency, 0)
 
-    def oldest_ages_s(self) -> dict[Urgency, float]:
-        """Return the age of the oldest entry of each class; 0 for an empty one."""
-        ages = self._queue.oldest_age(self._clock.now())
-        return {urgency: ages.get(urgency, 0.0) for urgency in Urgency}
+    def oldest_age_s(self, urgency: Urgency) -> float:
+        """Return the age of the oldest entry of a class; 0 for an empty one."""
+        return self._queue.oldest_age(self._clock.now()).get(urgency, 0.0)
 
     def __len__(self) -> int:
         return len(self._queue)

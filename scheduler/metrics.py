@@ -11,7 +11,7 @@ LATENCY_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 GANG_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 EVENT_CLASSES = ("room", "rules", "waiting")
 DECISIONS = ("placed", "unplaced")
-CACHED = ("pods", "nodes", "groups", "gangs", "classes", "intents")
+CACHED = ("pods", "nodes", "groups", "gangs", "classes", "intents", "holds")
 BACKLOG = ("ready", "parked", "binding", "incomplete", "bound")
 
 
@@ -111,11 +111,11 @@ class Metrics:
         self.conditions = Counter(
             f"{PREFIX}_conditions_total", "Writes of pod conditions, by outcome.", ("outcome",), registry=registry
         )
-        self.events_recorded = Counter(
-            f"{PREFIX}_events_recorded_total", "Kubernetes Events handed to the recorder.", registry=registry
+        self.events_written = Gauge(
+            f"{PREFIX}_events_written", "Kubernetes Events written since the process started.", registry=registry
         )
         self.events_dropped = Gauge(
-            f"{PREFIX}_events_dropped", "Kubernetes Events dropped for want of budget since start.", registry=registry
+            f"{PREFIX}_events_dropped", "Kubernetes Events lost since the process started.", registry=registry
         )
         self.lease_held = Gauge(
             f"{PREFIX}_lease_held", "1 while this process may bind (lease held, or none asked for).", registry=registry

@@ -68,7 +68,6 @@ class StatusWriter:
 
     def announce(self, instruction: Announce) -> None:
         """Record a Kubernetes Event, best effort."""
-        self._metrics.events_recorded.inc()
         self._recorder.record(
             ObjectReference.of(instruction.kind, instruction.namespace, instruction.name, instruction.uid),
             "Warning" if instruction.warning else "Normal",

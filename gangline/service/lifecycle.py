@@ -156,3 +156,15 @@ def _log_death(error: Exception) -> None:
             log.error("loop_died", loop=name, exc_info=error.__cause__)
         case _:
             log.error("main_died", exc_info=error)
+
+
+async def unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Wait for `work`, at most until `stop`; say whether it came to its end."""
+    async with asyncio.TaskGroup() as group:
+        working = group.create_task(work, name="get ready")
+        stopped = group.create_task(stop.wait(), name="await stop")
+        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        done = working.done()
+        working.cancel()
+        stopped.cancel()
+    return done

@@ -38,7 +38,7 @@ def test_after_the_sync_what_gives_or_takes_room_goes_first() -> None:
     inbox.observe(observed("sits", node="n"))
     inbox.observe(PodGone(namespace="ns", name="gone", uid="gone"))
 
-    assert inbox.depths() == {Urgency.ROOM: 2, Urgency.RULES: 0, Urgency.WAITING: 1}
+    assert [inbox.depth(urgency) for urgency in Urgency] == [2, 0, 1]
     assert inbox.take(10) == [
         observed("sits", node="n"),
         PodGone(namespace="ns", name="gone", uid="gone"),
