@@ -215,6 +215,10 @@ class ClusterModel:
             self.situations["a bind dropped a condition that waited"] += 1
             self.results.append(ConditionAnswered(uid=job.uid, attempt=job.attempt, outcome=ConditionOutcome.DROPPED))
 
+    def bind_jobs(self) -> list[int]:
+        """Where among the jobs the binds are."""
+        return [index for index, job in enumerate(self.jobs) if isinstance(job, _Open | _Send)]
+
     def carry_out(self, index: int, fault: Fault) -> None:
         """Do one request of those that wait."""
         job = self.jobs.pop(index)

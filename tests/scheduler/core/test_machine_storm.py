@@ -126,6 +126,15 @@ class Storm(RuleBasedStateMachine):
 
     @precondition(lambda self: self.model.pods())
     @rule(pick=PICK)
+    def replace_pod(self, pick: int) -> None:
+        chosen = self._pod(pick)
+        name = object_name(chosen)
+        self.model.delete(name)
+        self.model.create(replace(chosen, spec=replace(chosen.spec, node_name=None)))
+        self._handle([self.model.deliver_newest(name)])
+
+    @precondition(lambda self: self.model.pods())
+    @rule(pick=PICK)
     def remove_pod(self, pick: int) -> None:
         self.model.delete(object_name(self._pod(pick)))
 
@@ -201,8 +210,11 @@ class Storm(RuleBasedStateMachine):
         names = sorted(self.model.last_event)
         self._handle([self.model.repeat(names[pick % len(names)])])
 
-    @rule()
-    def relist(self) -> None:
+    @rule(answered=st.booleans())
+    def relist(self, answered: bool) -> None:
+        if answered:
+            results, self.model.results = self.model.results, []
+            self._handle([*results])
         unknown = sum(intent.state is IntentState.UNKNOWN for intent in self.scheduler._cache.intents.values())
         self._handle(self.model.relist(unknown_uids=unknown))
 
@@ -212,6 +224,21 @@ class Storm(RuleBasedStateMachine):
     @rule(pick=PICK, fault=FAULTS)
     def carry_out(self, pick: int, fault: Fault) -> None:
         self.model.carry_out(pick % len(self.model.jobs), fault)
+
+    @precondition(lambda self: self.model.bind_jobs())
+    @rule(pick=PICK, fault=st.sampled_from(Fault), relists=st.booleans())
+    def send_a_bind(self, pick: int, fault: Fault, relists: bool) -> None:
+        jobs = self.model.bind_jobs()
+        self.model.carry_out(jobs[pick % len(jobs)], fault)
+        if relists:
+            self.relist(answered=True)
+
+    @precondition(lambda self: self.model.bind_jobs())
+    @rule(pick=PICK, name=NODES)
+    def another_is_faster(self, pick: int, name: str) -> None:
+        chosen = [one for one in self.model.pods() if one.metadata.uid in self.model.in_flight()]
+        if chosen:
+            self.model.bind_by_another(object_name(chosen[pick % len(chosen)]), name)
 
     @precondition(lambda self: self.model.results)
     @rule(picks=st.lists(PICK, min_size=1, max_size=4))
@@ -400,8 +427,8 @@ def test_a_seeded_storm_meets_every_situation() -> None:
     run_state_machine_as_test(
         Seeded,
         settings=settings(
-            max_examples=60,
-            stateful_step_count=60,
+            max_examples=100,
+            stateful_step_count=50,
             deadline=None,
             database=None,
             suppress_health_check=list(HealthCheck),
