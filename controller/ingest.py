@@ -14,10 +14,8 @@ from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client
-from gangline.kube.wire import requests
-from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Synced, T, Unreadable
-from gangline.kube.wire.decode import ObjectDecoder
-from gangline.kube.wire.resources import POD_GROUPS, PODS, Resource
+from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Synced, Unreadable
+from gangline.kube.wire.resources import POD_GROUPS, PODS
 
 log = structlog.get_logger()
 
@@ -110,23 +108,11 @@ async def differences(index: Index, client: Client, scheduler_names: Iterable[st
 
     Raises ApiError.
     """
-    fresh, unreadable = Index(scheduler_names), set[str]()
-    for group in await _listed(client, POD_GROUPS, PodGroup, unreadable):
+    fresh = Index(scheduler_names)
+    groups, unreadable_groups, _ = await client.list_readable(POD_GROUPS, PodGroup)
+    pods, unreadable_pods, _ = await client.list_readable(PODS, Pod)
+    for group in groups:
         fresh.observe_group(group)
-    for pod in await _listed(client, PODS, Pod, unreadable):
+    for pod in pods:
         fresh.observe_pod(pod, now)
-    return index.differences(fresh, except_uids=unreadable)
-
-
-async def _listed(client: Client, resource: Resource, type_: type[T], unreadable: set[str]) -> list[T]:
-    decoder, found, token = ObjectDecoder(type_), list[T](), ""
-    while True:
-        page = decoder.page(await client.send(requests.list_page(resource, continue_token=token)))
-        for item in page.items:
-            if isinstance(item, Unreadable):
-                unreadable.add(item.uid)
-            else:
-                found.append(item)
-        token = page.continue_token
-        if not token:
-            return found
+    return index.differences(fresh, except_uids={one.uid for one in (*unreadable_groups, *unreadable_pods)})

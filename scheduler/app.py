@@ -19,6 +19,7 @@ from gangline.kube.lease import LeaseHolder
 from gangline.kube.recorder import EventRecorder
 from gangline.kube.reflector import Reflector
 from gangline.kube.transport import ConfigurationError
+from gangline.kube.wire.errors import ApiError
 from gangline.service import lifecycle, logging
 from gangline.service.http import HttpServer
 from gangline.service.lifecycle import Loops, StartError, unless_stopped
@@ -30,7 +31,7 @@ from scheduler.binder import Binder
 from scheduler.core.events import Kind, SettingsGiven
 from scheduler.core.machine import Scheduler
 from scheduler.inbox import Inbox, Urgency
-from scheduler.ingest import Ingest
+from scheduler.ingest import Ingest, differences
 from scheduler.loop import Executor, Loop
 from scheduler.metrics import BACKLOG, CACHED, Metrics
 from scheduler.settings import Settings
@@ -39,6 +40,7 @@ from scheduler.statuswriter import StatusWriter
 log = structlog.get_logger(__name__)
 
 PROGRAM = "gangline-scheduler"
+RECHECK_S = 1.0
 _ALWAYS = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
 
 
@@ -189,9 +191,22 @@ class Parts:
 
     async def validate(self, _request: web.Request) -> object:
         """Answer /debug/validate: the cache against itself, and against a fresh list of the API server."""
-        problems = self._scheduler.validate()
-        self._metrics.cache_problems.set(len(problems))
-        return {"problems": problems}
+        found = self._scheduler.validate()
+        try:
+            found += await self._differences()
+        except ApiError as error:
+            found.append(f"cannot list: {error}")
+        self._metrics.cache_problems.set(len(found))
+        return {"problems": found}
+
+    async def _differences(self) -> list[str]:
+        """Return what differs from a fresh list now and a moment later: a watch is always a little behind."""
+        found = await differences(self._scheduler, self._client)
+        if not found:
+            return []
+        await asyncio.sleep(RECHECK_S)
+        again = set(await differences(self._scheduler, self._client))
+        return [difference for difference in found if difference in again]
 
     def _may_bind(self) -> bool:
         return self._lease is None or self._lease.held

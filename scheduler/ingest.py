@@ -5,6 +5,7 @@ from typing import Any, assert_never
 
 import structlog
 
+from gangline.contract.membership import FINISHED_PHASES
 from gangline.contract.meta import Key
 from gangline.contract.node import Node
 from gangline.contract.pod import Pod
@@ -15,6 +16,7 @@ from gangline.kube.reflector import Change, Observed, Progress, Reflector, Remov
 from gangline.kube.wire.resources import NODES, POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS, PRIORITY_CLASSES, Resource
 from scheduler.core import events
 from scheduler.core.events import Kind, Observation
+from scheduler.core.machine import Scheduler
 from scheduler.metrics import Metrics
 
 log = structlog.get_logger(__name__)
@@ -138,3 +140,14 @@ def _unreadable(kind: Kind, change: Unreadable) -> Observation | None:
             return None
         case _:
             assert_never(kind)
+
+
+async def differences(scheduler: Scheduler, client: Client) -> list[str]:
+    """Compare the cache with fresh lists, one sentence for each difference. Raises ApiError."""
+    pods, unreadable_pods, _ = await client.list_readable(PODS, Pod)
+    nodes, unreadable_nodes, _ = await client.list_readable(NODES, Node)
+    return scheduler.differences(
+        {pod.metadata.uid: (pod.spec.node_name or "", pod.status.phase in FINISHED_PHASES) for pod in pods},
+        {node.metadata.name: node.metadata.uid for node in nodes},
+        except_uids={one.uid for one in (*unreadable_pods, *unreadable_nodes)},
+    )

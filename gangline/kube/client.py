@@ -5,7 +5,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from gangline.base.backoff import Backoff
 from gangline.base.clock import Clock
@@ -45,6 +45,14 @@ class RequestObserver(Protocol):
     def observe(self, verb: str, resource: str, code: str, seconds: float) -> None:
         """Count one request."""
         ...
+
+
+class Listing(NamedTuple, Generic[T]):
+    """A collection as it was at a resourceVersion, with the envelopes of what does not decode."""
+
+    items: list[T]
+    unreadable: list[Unreadable]
+    resource_version: str
 
 
 class IgnoredRequests:
@@ -90,8 +98,23 @@ class Client:
 
         Raises Undecodable for the first object that does not decode, Gone when the list takes too long.
         """
+        listing = await self.list_readable(resource, type_, namespace=namespace, label_selector=label_selector)
+        for item in listing.unreadable:
+            raise Undecodable(f"{resource.plural} {item.key}: {item.message}", status=200)
+        return listing.items, listing.resource_version
+
+    async def list_readable(
+        self,
+        resource: Resource,
+        type_: type[T],
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+    ) -> Listing[T]:
+        """Read a collection as `list` does, with what does not decode apart."""
         decoder = ObjectDecoder(type_)
         items: list[T] = []
+        unreadable: list[Unreadable] = []
         token = ""
         while True:
             body = await self.send(
@@ -100,11 +123,12 @@ class Client:
             page = decoder.page(body)
             for item in page.items:
                 if isinstance(item, Unreadable):
-                    raise Undecodable(f"{resource.plural} {item.key}: {item.message}", status=200)
-                items.append(item)
+                    unreadable.append(item)
+                else:
+                    items.append(item)
             token = page.continue_token
             if not token:
-                return items, page.resource_version
+                return Listing(items, unreadable, page.resource_version)
 
     async def create(self, resource: Resource, namespace: str, body: object) -> dict[str, Any]:
         """Create an object from a dict or a Struct; `namespace` is ignored for cluster-scoped kinds."""

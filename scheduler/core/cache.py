@@ -11,6 +11,8 @@ Where a pod is charged is one function of the two (`charged_node`):
 Time never frees room. Anything may be told twice or late. Removing what has gone is a success.
 """
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 
 from msgspec import Struct
@@ -281,6 +283,34 @@ class Cache:
             problems.append(f"pod names point to other UIDs than observed: {', '.join(odd)}")
         problems += [f"intent for unknown pod {uid}" for uid in sorted(self.intents.keys() - self.members.keys())]
         return problems
+
+    def differences(
+        self,
+        pods: Mapping[str, tuple[str, bool]],
+        nodes: Mapping[str, str],
+        *,
+        except_uids: AbstractSet[str] = frozenset(),
+    ) -> list[str]:
+        """Say where what was observed and what was listed afresh differ, one sentence each.
+
+        `pods` has (node, finished) by UID, `nodes` the UID by name; objects with `except_uids` did not decode.
+        """
+        known_pods = {uid: (member.node, member.finished) for uid, member in self.members.items()}
+        known_nodes = {name: ledger.node.uid for name, ledger in self.ledgers.items() if ledger.node is not None}
+        return [
+            *_presences("pod", known_pods, pods, except_uids),
+            *_presences("node", known_nodes, nodes, {name for name, uid in known_nodes.items() if uid in except_uids}),
+        ]
+
+
+def _presences(
+    kind: str, known: Mapping[str, object], listed: Mapping[str, object], exceptions: AbstractSet[str]
+) -> list[str]:
+    return [
+        f"{kind} {name}: {known.get(name, 'unknown')} here, {listed.get(name, 'unknown')} in the API server"
+        for name in sorted((known.keys() | listed.keys()) - exceptions)
+        if known.get(name) != listed.get(name)
+    ]
 
 
 def _measured_anew(old: Member, new: Member) -> bool:

@@ -4,7 +4,8 @@ One step applies the events, sees to what is due, looks again at the gangs that 
 until the budget of node rows is spent, and orders what there is to say. Nothing is decided before every kind has synced.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, assert_never
 
 from msgspec import Struct
@@ -280,6 +281,12 @@ class Scheduler:
             problems += gang.validate()
             problems += self._standing_problems(gang)
         return problems
+
+    def differences(
+        self, pods: Mapping[str, tuple[str, bool]], nodes: Mapping[str, str], *, except_uids: AbstractSet[str]
+    ) -> list[str]:
+        """Compare with fresh lists, as `Cache.differences` does."""
+        return self._cache.differences(pods, nodes, except_uids=except_uids)
 
     def _standing_problems(self, gang: Gang) -> list[str]:
         return [

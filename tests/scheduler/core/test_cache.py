@@ -121,6 +121,33 @@ def test_a_wrong_charge_is_found_and_named() -> None:
     assert any("n1" in problem for problem in books.cache.validate())
 
 
+@pytest.mark.parametrize(
+    ("pods", "nodes", "unreadable", "expected"),
+    [
+        pytest.param({"uid-p": ("n1", False)}, {"n1": "uid-n1"}, set(), [], id="alike"),
+        pytest.param({}, {"n1": "uid-n1"}, set(), ["pod uid-p"], id="a-pod-that-has-gone"),
+        pytest.param({"uid-p": ("n2", False)}, {"n1": "uid-n1"}, set(), ["pod uid-p"], id="a-pod-elsewhere"),
+        pytest.param({"uid-p": ("n1", True)}, {"n1": "uid-n1"}, set(), ["pod uid-p"], id="a-pod-that-has-finished"),
+        pytest.param(
+            {"uid-p": ("n1", False), "uid-q": ("", False)}, {"n1": "uid-n1"}, set(), ["pod uid-q"], id="an-unknown-pod"
+        ),
+        pytest.param({"uid-p": ("n1", False)}, {}, set(), ["node n1"], id="a-node-that-has-gone"),
+        pytest.param({"uid-p": ("n1", False)}, {"n1": "other"}, set(), ["node n1"], id="a-node-made-again"),
+        pytest.param({}, {}, {"uid-p", "uid-n1"}, [], id="what-cannot-be-read-is-not-compared"),
+    ],
+)
+def test_the_cache_is_compared_with_fresh_lists(
+    pods: dict[str, tuple[str, bool]], nodes: dict[str, str], unreadable: set[str], expected: list[str]
+) -> None:
+    books = Books()
+    books.cache.observe_node("n1", facts_of(node("n1")))
+    books.cache.observe_pod(books.member("p", node="n1"))
+
+    found = books.cache.differences(pods, nodes, except_uids=unreadable)
+
+    assert [difference.partition(":")[0] for difference in found] == expected
+
+
 NAMES = st.sampled_from(["p0", "p1", "p2"])
 NODES = st.sampled_from(["n0", "n1"])
 
