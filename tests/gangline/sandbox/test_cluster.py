@@ -230,7 +230,7 @@ async def test_eviction_is_granted_as_the_budget_allows(client: Client) -> None:
 
 
 async def test_namespace_ends_with_everything_in_it(client: Client) -> None:
-    await client.create(NAMESPACES, "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "short"}})
+    await client.create(NAMESPACES, "", namespace("short"))
     await client.create(REPLICA_SETS, "short", workload(REPLICA_SETS, "web", replicas=2))
     await bind_all(client, "node-0", await pods_until(client, "Pending", "Pending"))
 
@@ -244,21 +244,27 @@ async def test_namespace_ends_with_everything_in_it(client: Client) -> None:
 async def test_namespace_stays_while_something_in_it_holds_on(client: Client) -> None:
     pod = single("held")
     pod["metadata"]["finalizers"] = ["example.com/hold"]
-    for name in ("holding", "empty"):
-        await client.create(NAMESPACES, "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    await client.create(NAMESPACES, "", namespace("holding"))
     await client.create(PODS, "holding", pod)
+    await client.delete(NAMESPACES, Key("", "holding"))
+    await until(client, PODS, RunPod, lambda pods: pods[0].metadata.deletion_timestamp is not None)
 
-    for name in ("holding", "empty"):
-        await client.delete(NAMESPACES, Key("", name))
-    left = await until(client, NAMESPACES, Namespace, lambda all_: "empty" not in names(all_))
-    assert "holding" in names(left)
+    for later in ("second", "third"):
+        await client.create(NAMESPACES, "", namespace(later))
+        await client.delete(NAMESPACES, Key("", later))
+        left = await until(client, NAMESPACES, Namespace, lambda all_: names(all_).isdisjoint({"second", "third"}))
+        assert "holding" in names(left)
 
     await client.patch(PODS, Key("holding", "held"), {"metadata": {"finalizers": None}})
     await until(client, NAMESPACES, Namespace, lambda all_: "holding" not in names(all_))
 
 
-def names(things: Sequence[Namespace]) -> list[str]:
-    return [thing.metadata.name for thing in things]
+def namespace(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def names(things: Sequence[Namespace]) -> set[str]:
+    return {thing.metadata.name for thing in things}
 
 
 async def test_owner_of_the_same_name_is_not_the_owner(client: Client) -> None:
