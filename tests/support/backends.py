@@ -185,7 +185,7 @@ async def ensure_pod_groups(client: Client) -> None:
 
     async def is_established() -> bool:
         seen = await client.get(CUSTOM_RESOURCE_DEFINITIONS, key, dict[str, Any])
-        conditions = seen.get("status", {}).get("conditions", [])
+        conditions = seen.get("status", {}).get("conditions") or []  # null at first
         return any((one["type"], one["status"]) == ("Established", "True") for one in conditions)
 
     await eventually(is_established, "PodGroups are served")
