@@ -110,5 +110,7 @@ async def _stop(service: Service) -> None:
         async with asyncio.timeout(STOP_S):
             await process.wait()
     except TimeoutError:
-        process.kill()
-        await process.wait()
+        return
+    finally:
+        if process.returncode is None:
+            process.kill()

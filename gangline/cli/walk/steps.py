@@ -54,7 +54,7 @@ def _expect_nobody_evicted(view: View) -> Sequence[Expectation]:
         checks.untouched("team", _running_uids(view, "team")),
         checks.group_is("team", Phase.SCHEDULING, running=3),
         checks.pods_are("team", running=3, waiting=3),
-        checks.every_waiting_pod_says("team", "0/1 nodes are available", "needs 3 cpu"),
+        checks.every_waiting_pod_says("team", "0/1 nodes are available", "needs 3 cpu", "lacks 1"),
     )
 
 
