@@ -180,8 +180,9 @@ def test_no_member_is_bound_alone_while_the_rest_of_its_plan_is_being_dropped() 
 
     script.tell(refused(first, Refusal.FORBIDDEN), after_s=1)
     assert script.binds == []
+    script.wait(10)
+    assert script.binds == []
     script.tell(*[refused(bind, Refusal.DROPPED) for bind in rest])
-    script.wait(2)
 
     (order,) = script.gang_binds
     assert (order.nothing_bound, len(order.binds)) == (True, 3)

@@ -49,7 +49,10 @@ def test_incomplete_is_said_only_after_it_has_lasted() -> None:
 
     script.wait(0.2)
 
-    assert script.conditions == dict.fromkeys(("g-0", "g-1"), ("GangIncomplete", "gang team/g: 2 of 3 members that must start together are here; waiting for 1 more"))
+    assert script.conditions == dict.fromkeys(
+        ("g-0", "g-1"),
+        ("GangIncomplete", "gang team/g: 2 of 3 members that must start together are here; waiting for 1 more"),
+    )
     assert script.announced[0] == ("PodGroup", "g", "GangIncomplete")
 
 

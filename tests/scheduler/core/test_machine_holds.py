@@ -1,8 +1,9 @@
 """The room of a lost member is held for its gang's repair."""
 
 from gangline.contract.pod import Pod
+from scheduler.core.events import Refusal
 from tests.support.builders import group, node, pod
-from tests.support.script import Script, bound_results
+from tests.support.script import Script, bound_results, refused
 
 
 def running(count: int, on: str = "n1") -> list[Pod]:
@@ -117,3 +118,15 @@ def test_no_more_is_held_than_members_are_missing() -> None:
     script.observe(pod("one"), pod("two"))
 
     assert len(script.binds) == 1
+
+
+def test_room_is_held_for_a_member_that_was_lost_while_it_was_being_bound() -> None:
+    script = Script(node("n1", cpu=3), group("g", 3), *[pod(f"g-{number}", group="g") for number in range(3)])
+    lost, *rest = script.binds
+    script.tell(*bound_results(rest), refused(lost, Refusal.LOST))
+
+    script.observe(pod("other"))
+    assert script.reasons == {"other": "HeldForGang"}
+    script.observe(pod("g-9", group="g"))
+
+    assert script.bound_names == ["g-9"]
