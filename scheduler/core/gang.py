@@ -6,7 +6,6 @@ The sums are kept as members come and go, so that a gang of any size costs the s
 from collections import Counter
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import TypeVar
 
 from gangline.contract.counting import Counts, count, current_run, quorum
 from gangline.contract.membership import Budgeted, GangKey, GangKind, Shadow, newest_min_member
@@ -14,8 +13,7 @@ from scheduler.core.cache import Intent, IntentState
 from scheduler.core.model.group import GroupFacts
 from scheduler.core.model.member import Member
 from scheduler.core.model.member_class import ClassId
-
-K = TypeVar("K")
+from scheduler.core.run import Run, tally
 
 
 class Standing(IntEnum):
@@ -82,7 +80,7 @@ class Gang:
         self._waiting_since: Counter[float] = Counter()
         self._claims: Counter[tuple[float, int]] = Counter()
         self._owners: Counter[tuple[str, str]] = Counter()
-        self._succeeded: int | None = 0
+        self._run = Run()
 
     def put(self, member: Member, standing: Standing) -> bool:
         """Set a member and its standing; True when that may change what is decided of the gang."""
@@ -98,6 +96,8 @@ class Gang:
             self.waiting.setdefault(member.class_id, {})[member.uid] = member
         elif standing is Standing.UNPLACEABLE:
             self.unplaceable[member.uid] = member
+        elif standing is Standing.FINISHED:
+            self._run.put_finished(member)
         return True
 
     def take_out(self, uid: str) -> bool:
@@ -112,6 +112,8 @@ class Gang:
             del of_class[uid]
             if not of_class:
                 del self.waiting[member.class_id]
+        elif standing is Standing.FINISHED:
+            self._run.take_out_finished(member)
         self.unplaceable.pop(uid, None)
         return True
 
@@ -125,16 +127,16 @@ class Gang:
 
     def _tally(self, member: Member, standing: Standing, sign: int) -> None:
         self._sizes[standing] += sign
-        self._succeeded = None
         if standing in _UNFINISHED:
-            _add(self._priorities, member.priority, sign)
+            tally(self._priorities, member.priority, sign)
+            self._run.tally_unfinished(member, sign)
         if standing is Standing.WAITING:
-            _add(self._waiting_since, member.created_s, sign)
+            tally(self._waiting_since, member.created_s, sign)
             if member.template.owner is not None:
-                _add(self._owners, member.template.owner, sign)
+                tally(self._owners, member.template.owner, sign)
         claim = _claim(member)
         if claim is not None and standing not in (Standing.DELETING, Standing.FINISHED):
-            _add(self._claims, (member.created_s, claim), sign)
+            tally(self._claims, (member.created_s, claim), sign)
 
     def size(self, *standings: Standing) -> int:
         """How many members stand so."""
@@ -174,13 +176,7 @@ class Gang:
     @property
     def succeeded(self) -> int:
         """How many members of the current run have succeeded."""
-        if self._succeeded is None:
-            self._succeeded = self._count_succeeded() if self._sizes[Standing.FINISHED] else 0
-        return self._succeeded
-
-    def _count_succeeded(self) -> int:
-        known = (member for uid, member in self.members.items() if self.standings[uid] is not Standing.LOST)
-        return count(current_run(known)).succeeded
+        return self._run.succeeded
 
     def all_waiting(self) -> Iterable[Member]:
         """Return the waiting members, class by class."""
@@ -197,8 +193,10 @@ class Gang:
         fresh = Gang(self.key)
         for uid, member in self.members.items():
             fresh.put(member, self.standings[uid])
-        mine = (self._sizes, self._priorities, self._waiting_since, self._claims, self.counts)
-        its = (fresh._sizes, fresh._priorities, fresh._waiting_since, fresh._claims, fresh.counts)
+        known = (member for uid, member in self.members.items() if self.standings[uid] is not Standing.LOST)
+        succeeded = count(current_run(known)).succeeded
+        mine = (self._sizes, self._priorities, self._waiting_since, self._claims, self.counts, self.succeeded)
+        its = (fresh._sizes, fresh._priorities, fresh._waiting_since, fresh._claims, fresh.counts, succeeded)
         return [] if mine == its else [f"gang {self.key}: sums are {mine!r}, counted anew {its!r}"]
 
 
@@ -233,9 +231,3 @@ def _claim(member: Member) -> int | None:
             return min_available
         case _:
             return None
-
-
-def _add(counter: Counter[K], key: K, sign: int) -> None:
-    counter[key] += sign
-    if not counter[key]:
-        del counter[key]
