@@ -115,15 +115,19 @@ class EventLog:
 
     def take(self, now: float) -> tuple[Occurrence, Request] | None:
         """Return the next write that is due, to be answered by `written` or `failed`."""
-        occurrence = self._queue.take(now)
-        if occurrence is None:
-            return None
-        series = self._series[occurrence]
+        while (occurrence := self._queue.take(now)) is not None:
+            if (series := self._series.get(occurrence)) is not None:
+                return occurrence, self._write_of(occurrence, series)
+            # It was recorded again while the write that was then given up was under way.
+            self._queue.done(occurrence)
+        return None
+
+    def _write_of(self, occurrence: Occurrence, series: _Series) -> Request:
         series.sent_count = series.count
         namespace = occurrence.regarding.namespace or NAMESPACE_OF_CLUSTER_SCOPED
         if series.written_count:
-            return occurrence, requests.patch(EVENTS, Key(namespace, series.name), {"series": _series_body(series)})
-        return occurrence, requests.create(EVENTS, namespace, self._event(occurrence, series, namespace))
+            return requests.patch(EVENTS, Key(namespace, series.name), {"series": _series_body(series)})
+        return requests.create(EVENTS, namespace, self._event(occurrence, series, namespace))
 
     def written(self, occurrence: Occurrence, now: float) -> None:
         """Take note that the write was accepted."""

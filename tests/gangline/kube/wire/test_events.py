@@ -254,3 +254,17 @@ def test_memory_of_what_was_written_is_bounded() -> None:
     recording.record(1.0, note="0")
 
     assert "series" not in recording.write(1.0), "the oldest had been forgotten"
+
+
+def test_a_repeat_of_an_event_that_is_given_up_meanwhile_goes_with_it() -> None:
+    recording = Recording()
+    recording.record(0)
+    refused, _ = recording.take(0)
+    recording.record(1)
+
+    assert not recording.log.failed(refused, Forbidden("namespace is being terminated", status=403), 2, 0.0)
+
+    assert recording.log.take(1000) is None
+    assert len(recording.log) == 0
+    assert recording.record(1001)
+    assert recording.write(1001)["note"] == "0/3 nodes are available"
