@@ -28,6 +28,7 @@ from typing import ClassVar, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 EXCERPT_LIMIT: Final = 256
 MESSAGE_LIMIT: Final = 1024
@@ -183,18 +184,21 @@ _status_decoder: Final = msgspec.json.Decoder(Status)
 
 
 def classify(status: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
-    """Turn an answer outside 2xx into the error it means; bodies that are no Status (HTML) are cut to 256 characters."""
+    """Turn an answer outside 2xx into the error it means; bodies that are no Status (HTML) are cut to 256 characters.
+
+    The answer's own status counts, not the body's `code`: proxies put codes of other protocols there.
+    """
     retry_after_s = retry_after(headers.get("Retry-After"), headers.get("Date"))
     try:
         answer = _status_decoder.decode(body)
     except (msgspec.DecodeError, RecursionError):
         return _class_of(status, "")(_excerpt(body), status=status, retry_after_s=retry_after_s)
-    return from_status(answer, default_code=status, retry_after_s=retry_after_s)
+    return from_status(replace(answer, code=status), retry_after_s=retry_after_s)
 
 
-def from_status(status: Status, *, default_code: int = 500, retry_after_s: float | None = None) -> ApiError:
+def from_status(status: Status, *, retry_after_s: float | None = None) -> ApiError:
     """Turn a Status into the error it means; its own retryAfterSeconds counts where no header said more."""
-    code = status.code or default_code
+    code = status.code or 500
     reason = status.reason or ""
     details = status.details or StatusDetails()
     if retry_after_s is None and details.retry_after_seconds is not None:
@@ -231,7 +235,7 @@ def version_too_large(error: ApiError) -> bool:
 
 
 def _class_of(status: int, reason: str) -> type[ApiError]:
-    if reason == "AlreadyExists":
+    if status == 409 and reason == "AlreadyExists":
         return AlreadyExists
     if status >= 500:
         return ServerError

@@ -35,6 +35,10 @@ def status(code: int, reason: str, message: str = "sorry", **details: Any) -> by
         pytest.param(500, b"[" * 100_000, errors.ServerError, Outcome.UNKNOWN, True, id="500-bottomless"),
         pytest.param(500, b'{"code":"x"}', errors.ServerError, Outcome.UNKNOWN, True, id="500-status-of-wrong-types"),
         pytest.param(503, b"", errors.ServerError, Outcome.UNKNOWN, True, id="503-empty"),
+        pytest.param(503, b'{"code":14,"message":"x"}', errors.ServerError, Outcome.UNKNOWN, True, id="503-of-a-proxy"),
+        pytest.param(502, status(404, "NotFound"), errors.ServerError, Outcome.UNKNOWN, True, id="502-saying-404"),
+        pytest.param(500, status(500, "AlreadyExists"), errors.ServerError, Outcome.UNKNOWN, True, id="500-exists"),
+        pytest.param(404, b'{"code":987654321}', errors.NotFound, Outcome.REFUSED, False, id="404-with-a-wild-code"),
     ],
 )
 def test_classes(code: int, body: bytes, type_: type[ApiError], outcome: Outcome, *, transient: bool) -> None:
