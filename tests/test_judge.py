@@ -156,11 +156,28 @@ def test_history_blames_binds_alone_only_where_nothing_else_happened() -> None:
     history.apply("Pod", "MODIFIED", pod("a", node="n", phase="Running"))
     assert history.half_started == {"ns/g"}
 
-    history.apply("PodGroup", "MODIFIED", group(3))
-    assert history.half_started == {"ns/g"}, "a higher minMember does not explain a gang that never was whole"
+    history.apply("Pod", "ADDED", pod("c"))
+    assert history.half_started == {"ns/g"}, "one more member explains nothing"
+
     history.apply("Pod", "MODIFIED", pod("b", node="n"))
-    history.apply("Pod", "ADDED", pod("c", node="n"))
     assert not history.partial
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(("Pod", "DELETED", pod("b")), id="a-member-that-was-to-follow-is-deleted"),
+        pytest.param(("Pod", "MODIFIED", pod("b", group="other")), id="it-is-relabelled"),
+        pytest.param(("PodGroup", "MODIFIED", group(3)), id="minMember-is-raised"),
+        pytest.param(("Node", "DELETED", node("n")), id="a-node-goes"),
+    ],
+)
+def test_history_excuses_a_gang_that_something_befalls_while_binds_are_in_flight(change: tuple[str, str, Any]) -> None:
+    history = half_started()
+    history.apply(*change)
+
+    assert history.excused == {"ns/g"}
+    assert not history.half_started
 
 
 def test_history_excuses_a_gang_that_lost_a_member() -> None:
@@ -177,13 +194,6 @@ def test_history_excuses_a_gang_whose_pod_was_relabelled_into_it() -> None:
     history.apply("PodGroup", "ADDED", group())
     history.apply("Pod", "ADDED", pod("a", node="n", group="other"))
     history.apply("Pod", "MODIFIED", pod("a", node="n"))
-
-    assert history.excused == {"ns/g"}
-
-
-def test_history_excuses_binds_in_flight_when_a_node_goes() -> None:
-    history = half_started()
-    history.apply("Node", "DELETED", node("n"))
 
     assert history.excused == {"ns/g"}
 

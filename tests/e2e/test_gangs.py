@@ -141,11 +141,7 @@ async def test_pods_of_other_schedulers_are_counted_but_never_touched() -> None:
 
 
 async def test_several_scheduler_names() -> None:
-    names = ("gangline", "batch")
-    async with running_cluster(nodes(1, cpu="8"), services=()) as cluster:
-        cluster.scheduler_names = names
-        for service in ("scheduler", "controller"):
-            await cluster.start(service, scheduler_name=names)
+    async with running_cluster(nodes(1, cpu="8"), scheduler_names=("gangline", "batch")) as cluster:
         await cluster.create(pod_group("g", 2), pod("g-0", "g"), pod("g-1", "g", scheduler="batch"))
         await cluster.until(lambda: cluster.running("g") == 2, "both names are ours")
 

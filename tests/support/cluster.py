@@ -37,7 +37,6 @@ from gangline.kube.wire.resources import (
 )
 from gangline.sandbox.controllers.run import Pace
 from gangline.sandbox.faults import Rule, RuleBook
-from gangline.sandbox.kubelets import register_nodes
 from gangline.sandbox.nodes import NodeGroup
 from tests.support import backends, judge
 from tests.support.backends import Line, Serving
@@ -72,8 +71,16 @@ class RecordedEvent(Struct, frozen=True):
 class Cluster:
     """What a test does to a cluster and sees of it."""
 
-    def __init__(self, serving: Serving, client: Client, group: asyncio.TaskGroup, directory: Path) -> None:
+    def __init__(
+        self,
+        serving: Serving,
+        client: Client,
+        group: asyncio.TaskGroup,
+        directory: Path,
+        scheduler_names: tuple[str, ...],
+    ) -> None:
         self.client = client
+        self.scheduler_names = scheduler_names
         self.directory = directory
         self.kubeconfig = serving.kubeconfig
         self.url = serving.url
@@ -82,7 +89,7 @@ class Cluster:
         self.groups: dict[Key, PodGroup] = {}
         self.events: dict[Key, RecordedEvent] = {}
         self.services: dict[str, Service] = {}
-        self.scheduler_names: tuple[str, ...] = judge.SCHEDULER_NAMES
+        self.history = judge.History(self.scheduler_names)
         self._changed = asyncio.Event()
         self._tasks: dict[str, Task] = {}
         self._group = group
@@ -211,7 +218,7 @@ class Cluster:
 
     async def add_nodes(self, *groups: NodeGroup) -> None:
         """Bring up nodes."""
-        await register_nodes(self.client, groups)
+        await backends.bring_up(self.client, groups)
 
     # The sandbox itself
 
@@ -226,8 +233,7 @@ class Cluster:
 
     async def revision(self) -> int:
         """The newest revision of the store."""
-        revision: int = msgspec.json.decode(await self.admin("GET", "stats"))["revision"]
-        return revision
+        return max((line["revision"] for line in await self.log()), default=0)
 
     async def log(self, after: int = 0) -> Sequence[Line]:
         """Every change after a revision, in order."""
@@ -274,11 +280,10 @@ class Cluster:
 
     async def judged(self, within_s: float = DEADLINE_S) -> None:
         """Wait until nothing is wrong with the cluster at rest; fail with what is."""
-        history = judge.History(self.scheduler_names)
         found: list[str] = []
 
         async def is_clean() -> bool:
-            found[:] = await self._complaints(history)
+            found[:] = await self._complaints()
             return not found
 
         try:
@@ -286,9 +291,14 @@ class Cluster:
         except AssertionError as error:
             raise AssertionError("\n".join([str(error), *found, self.picture()])) from None
 
-    async def _complaints(self, history: judge.History) -> list[str]:
-        for line in await self.log(after=history.revision):
-            history.apply_line(line)
+    async def catch_up(self) -> None:
+        """Let the history see everything that was committed since it last looked."""
+        for line in await self.log(after=self.history.revision):
+            self.history.apply_line(line)
+
+    async def _complaints(self) -> list[str]:
+        await self.catch_up()
+        history = self.history
         violations = [
             *history.violations,
             *judge.violations(history.cluster(), self.scheduler_names, history.excused),
@@ -314,7 +324,7 @@ async def running_cluster(
     *node_groups: NodeGroup,
     services: tuple[str, ...] = ("scheduler", "controller"),
     pace: Pace = QUICK,
-    judged: bool = True,
+    scheduler_names: tuple[str, ...] = judge.SCHEDULER_NAMES,
     **settings: Any,
 ) -> AsyncIterator[Cluster]:
     """A cluster with these nodes, our CRD, and services in this process; `settings` are the scheduler's."""
@@ -322,15 +332,15 @@ async def running_cluster(
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="gangline-e2e-")))
         serving = await stack.enter_async_context(backends.chosen().serve(directory / "kubeconfig", pace))
         client = await stack.enter_async_context(connect(str(serving.kubeconfig), user_agent="test"))
-        await register_nodes(client, node_groups)
+        await backends.bring_up(client, node_groups)
         async with asyncio.TaskGroup() as group:
-            cluster = Cluster(serving, client, group, directory)
+            cluster = Cluster(serving, client, group, directory, scheduler_names)
             watches = [group.create_task(one.run(), name="view") for one in cluster.watching()]
             for name in services:
-                await cluster.start(name, **(settings if name == "scheduler" else {}))
+                more = settings if name == "scheduler" else {}
+                await cluster.start(name, scheduler_name=scheduler_names, **more)
             yield cluster
-            if judged:
-                await cluster.judged()
+            await cluster.judged()
             await cluster.stop_all()
             for watch in watches:
                 watch.cancel()

@@ -320,10 +320,16 @@ def _possible_phases(minimum: int, counts: Counts, said: str | None) -> set[str]
 
 
 class _Standing(Struct, frozen=True):
-    """How far a gang is: nothing bound, partly bound, or whole."""
+    """How far a gang is; `partial` when it has bound members and no quorum."""
 
     bound: int = 0
+    unfinished: int = 0
+    minimum: int = 0
     partial: bool = False
+
+    def has_lost_against(self, before: "_Standing") -> bool:
+        """Tell whether members have gone, or more are asked for."""
+        return self.bound < before.bound or self.unfinished < before.unfinished or self.minimum > before.minimum
 
 
 class History:
@@ -434,7 +440,7 @@ class History:
         self._partial.add(subject)
         if not before.bound and by_bind:
             self._half_started.add(subject)
-        elif not by_bind and now != before:
+        elif now.has_lost_against(before):
             self._half_started.discard(subject)
 
     def _standing(self, subject: str) -> _Standing:
@@ -442,7 +448,7 @@ class History:
         counts = count(current_run([facts_of(pod, self._names) for pod in pods]))
         minimum = self._minimum(subject, pods)
         partial = minimum is not None and counts.bound > 0 and counts.bound + counts.succeeded < minimum
-        return _Standing(counts.bound, partial)
+        return _Standing(counts.bound, counts.unfinished, minimum or 0, partial)
 
     def _minimum(self, subject: str, pods: Iterable[Pod]) -> int | None:
         claims = [

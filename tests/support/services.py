@@ -55,10 +55,16 @@ class Service(Struct, frozen=True):
 
     async def until_ready(self) -> None:
         """Wait until /readyz is satisfied; no watch tells."""
-        await eventually(self._is_ready, f"{self.name} is ready")
+        found: list[str] = []
 
-    async def _is_ready(self) -> bool:
-        return not await self.problems()
+        async def is_ready() -> bool:
+            found[:] = await self.problems()
+            return not found
+
+        try:
+            await eventually(is_ready, f"{self.name} is ready")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {found}") from None
 
     async def samples(self) -> Samples:
         """All samples of /metrics."""
