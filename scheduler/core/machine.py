@@ -30,7 +30,7 @@ from scheduler.core.events import (
     SettingsGiven,
     Unknown,
 )
-from scheduler.core.gang import Gang, Standing, min_member_of, standing_of
+from scheduler.core.gang import Gang, Standing, min_member_of, standing_of, title
 from scheduler.core.gang_rule import Ready, assess
 from scheduler.core.gangs import Gangs
 from scheduler.core.holds import Holds
@@ -256,6 +256,7 @@ class Scheduler:
         waited_s = self._triage.waited_s(key, now)
         return {
             "gang": str(key),
+            "title": title(key),
             "namespace": key.namespace,
             "kind": key.kind.value,
             "name": key.name,
