@@ -50,6 +50,8 @@ class LeaseHolder:
         self._jitter = jitter
         self._machine = LeaseMachine(key, identity, self._timing)
         self._must_look = True
+        self._calling = asyncio.Lock()
+        self._released = False
         self.problem: str | None = None
         """Why the last try failed; None after a good one."""
 
@@ -71,20 +73,21 @@ class LeaseHolder:
                 await self._pause()
 
     async def run(self) -> None:
-        """Renew for ever. Raises LeaseLost when that has failed for too long, even if a call hangs."""
-        while self.held:
+        """Renew until it is released. Raises LeaseLost when that has failed for too long, even if a call hangs."""
+        while self.held and not self._released:
             await self._pause()
             await self._try(min(self._timing.call_s, self._time_left_s()))
-        raise LeaseLost(f"lease {self._key}: not renewed in time; last problem: {self.problem}")
+        if not self._released:
+            raise LeaseLost(f"lease {self._key}: not renewed in time; last problem: {self.problem}")
 
     async def release(self, deadline_s: float = 2.0) -> None:
-        """Give the lease up, so that the next holder need not wait; failing costs the others only time."""
-        order = self._machine.release(self._utc())
-        if order is None:
-            return
+        """Give the lease up for good, so that the next holder need not wait; failing costs the others only time."""
+        self._released = True
         try:
-            async with asyncio.timeout(deadline_s):
-                await self._client.patch(LEASES, self._key, order.patch)
+            async with asyncio.timeout(deadline_s), self._calling:
+                order = self._machine.release(self._utc())
+                if order is not None:
+                    await self._client.patch(LEASES, self._key, order.patch)
         except (ApiError, TimeoutError) as error:
             log.warning("lease_not_released", lease=str(self._key), error=str(error) or "no answer in time")
 
@@ -98,8 +101,9 @@ class LeaseHolder:
     async def _try(self, call_s: float) -> None:
         """Look at the lease and write it if it is to be ours; no failure ends the trying."""
         try:
-            async with asyncio.timeout(call_s):
-                await self._step()
+            async with asyncio.timeout(call_s), self._calling:
+                if not self._released:
+                    await self._step()
         except TimeoutError:
             self.problem = "no answer in time"
         except ApiError as error:

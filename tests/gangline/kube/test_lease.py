@@ -26,9 +26,16 @@ class LeaseServer:
         self.lease: dict[str, Any] | None = None
         self.mood = "well"
         self.patches: list[dict[str, Any]] = []
+        self.pause = asyncio.Event()
+        """Cleared, it keeps answers back."""
+        self.pause.set()
+        self.paused = asyncio.Event()
         self._version = 0
 
     async def handle(self, exchange: Exchange) -> None:
+        if not self.pause.is_set():
+            self.paused.set()
+            await self.pause.wait()
         if self.mood == "hanging":
             await exchange.stay_silent()
         elif self.mood == "broken":
@@ -225,3 +232,38 @@ async def test_a_release_that_hangs_is_given_up(client: Client, server: LeaseSer
     await lease.release(deadline_s=0.05)
 
     assert not lease.held
+
+
+async def test_renewing_ends_quietly_once_the_lease_is_released(client: Client, server: LeaseServer) -> None:
+    time, go_on = Time(), asyncio.Event()
+
+    async def pause(_seconds: float) -> None:
+        await go_on.wait()
+
+    lease = LeaseHolder(client, KEY, "me", clock=time.clock, wait=pause, jitter=lambda: 0.0)
+    await lease.acquire()
+    renewing = asyncio.create_task(lease.run())
+    await asyncio.sleep(0)
+
+    await lease.release()
+    go_on.set()
+    await renewing
+
+    assert (lease.held, server.holder) == (False, "")
+
+
+async def test_a_release_waits_for_a_renewal_under_way(client: Client, server: LeaseServer) -> None:
+    time = Time()
+    lease = holder_of(client, time)
+    await lease.acquire()
+    server.pause.clear()
+    renewing = asyncio.create_task(lease.run())
+    await server.paused.wait()
+
+    releasing = asyncio.create_task(lease.release())
+    await asyncio.sleep(0)
+    server.pause.set()
+    async with asyncio.timeout(10):
+        await asyncio.gather(releasing, renewing)
+
+    assert (lease.held, server.holder) == (False, "")
