@@ -30,6 +30,7 @@ from scheduler.core.events import (
     PriorityClassGone,
     PriorityClassObserved,
     Result,
+    RowBudgetGiven,
 )
 
 EntryKey = tuple[Kind, str, str]
@@ -65,8 +66,8 @@ class Inbox:
         self._queue.put(key, event, urgency, self._clock.now())
         self._bell.set()
 
-    def answer(self, result: Result) -> None:
-        """Take in the result of one of our own instructions; these go first and are never merged."""
+    def answer(self, result: Result | RowBudgetGiven) -> None:
+        """Take in what our own shells say; it goes first and is never merged."""
         self._queue.put_result(result)
         self._bell.set()
 

@@ -8,9 +8,9 @@ import structlog
 
 from gangline.base.clock import Clock
 from scheduler.binder import Binder
-from scheduler.core.events import Event, SettingsGiven
+from scheduler.core.events import Event, RowBudgetGiven, SettingsGiven
 from scheduler.core.instructions import Announce, BindGang, Instruction, ReadPod, WriteCondition
-from scheduler.core.machine import Decision, Scheduler, Step
+from scheduler.core.machine import ROWS_PER_STEP, Decision, Scheduler, Step
 from scheduler.inbox import Inbox
 from scheduler.metrics import Metrics
 from scheduler.statuswriter import StatusWriter
@@ -21,6 +21,8 @@ STEP_S = 0.02
 """How long one step may keep the event loop from everything else."""
 _EVENTS_AT_LEAST = 16
 _EVENTS_AT_MOST = 4096
+_ROWS_AT_LEAST = 10_000
+_ROWS_AT_MOST = 4_000_000
 
 
 class Executor:
@@ -48,8 +50,29 @@ class Executor:
                     assert_never(instruction)
 
 
+class Pace:
+    """How much one step may do, so that it keeps the event loop for about `STEP_S`: halved above, doubled below half."""
+
+    def __init__(self) -> None:
+        self.events = 256
+        self.rows = ROWS_PER_STEP
+
+    def adapt(self, seconds: float, *, events_full: bool, rows_spent: bool) -> bool:
+        """Learn from one step; True when the budget of node rows has changed."""
+        rows = self.rows
+        if seconds > STEP_S:
+            self.events = max(_EVENTS_AT_LEAST, self.events // 2)
+            self.rows = max(_ROWS_AT_LEAST, self.rows // 2)
+        elif seconds < STEP_S / 2:
+            if events_full:
+                self.events = min(_EVENTS_AT_MOST, self.events * 2)
+            if rows_spent:
+                self.rows = min(_ROWS_AT_MOST, self.rows * 2)
+        return self.rows != rows
+
+
 class Loop:
-    """Steps the scheduler for ever. How many events a step takes follows from how long the last one took."""
+    """Steps the scheduler for ever."""
 
     def __init__(
         self, scheduler: Scheduler, inbox: Inbox, executor: Executor, metrics: Metrics, *, clock: Clock
@@ -59,7 +82,7 @@ class Loop:
         self._executor = executor
         self._metrics = metrics
         self._clock = clock
-        self._limit = 256
+        self._pace = Pace()
         self.stopping = False
 
     async def run(self, settings: SettingsGiven) -> None:
@@ -69,23 +92,18 @@ class Loop:
             if not self.stopping:
                 self._executor.submit(step.instructions)
             await self._inbox.wait(self._clock.now() if step.more else step.wake_at)
-            step = self._step(self._inbox.take(self._limit))
+            step = self._step(self._inbox.take(self._pace.events))
 
     def _step(self, events: list[Event]) -> Step:
         started = perf_counter()
         step = self._scheduler.handle(events, self._clock.now())
         seconds = perf_counter() - started
         self._metrics.step_seconds.observe(seconds)
-        self._adapt(seconds, full=len(events) >= self._limit)
+        if self._pace.adapt(seconds, events_full=len(events) >= self._pace.events, rows_spent=step.more):
+            self._inbox.answer(RowBudgetGiven(rows=self._pace.rows))
         for decision in step.decisions:
             self._count(decision)
         return step
-
-    def _adapt(self, seconds: float, *, full: bool) -> None:
-        if seconds > STEP_S:
-            self._limit = max(_EVENTS_AT_LEAST, self._limit // 2)
-        elif full and seconds < STEP_S / 2:
-            self._limit = min(_EVENTS_AT_MOST, self._limit * 2)
 
     def _count(self, decision: Decision) -> None:
         outcome = "placed" if decision.placed else "unplaced"
