@@ -102,5 +102,5 @@ async def test_the_audit_log_tells_who_bound(plane: ControlPlane) -> None:
         await client.create(PODS, NAMESPACE, pod("a", scheduler="someone-else"))
         seen = await client.get(PODS, Key(NAMESPACE, "a"), dict[str, Any])
         await client.bind(Key(NAMESPACE, "a"), seen["metadata"]["uid"], "node-0")
-    bindings = [entry for entry in plane.audit() if entry["objectRef"].get("subresource") == "binding"]
+    bindings = [entry for entry in plane.audit() if entry.get("objectRef", {}).get("subresource") == "binding"]
     assert {(entry["verb"], entry["user"]["username"]) for entry in bindings} == {("create", "admin")}

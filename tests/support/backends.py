@@ -18,6 +18,7 @@ import msgspec
 
 from gangline.contract.crd import crd
 from gangline.contract.meta import Key
+from gangline.contract.node import Node
 from gangline.kube.client import Client, connect
 from gangline.kube.wire import requests
 from gangline.kube.wire.errors import AlreadyExists
@@ -34,6 +35,7 @@ from tests.support.wiping import wipe
 USER_AGENT: Final = "test-backend"
 WATCH_S: Final = 3600
 HEARTBEAT_S: Final = 10.0
+NOT_READY_TAINT: Final = "node.kubernetes.io/not-ready"
 RECORDED: Final = (NODES, POD_GROUPS, PODS)
 
 Line = dict[str, Any]
@@ -213,5 +215,18 @@ async def without_services(*groups: NodeGroup) -> AsyncIterator[Client]:
             chosen().serve(Path(directory) / "kubeconfig", Pace()) as serving,
             connect(str(serving.kubeconfig), user_agent="test") as client,
         ):
-            await register_nodes(client, groups)
+            await bring_up(client, groups)
             yield client
+
+
+async def bring_up(client: Client, groups: Sequence[NodeGroup]) -> None:
+    """Register nodes, and wait until no controller calls one of them not ready, as a real one does at first."""
+    await register_nodes(client, groups)
+    names = {name for group in groups for name in group.node_names}
+
+    async def are_ready() -> bool:
+        nodes, _ = await client.list(NODES, Node)
+        waiting = [node for node in nodes if any(taint.key == NOT_READY_TAINT for taint in node.spec.taints or ())]
+        return names.isdisjoint(node.metadata.name for node in waiting)
+
+    await eventually(are_ready, "the nodes are ready")

@@ -282,6 +282,7 @@ class ControlPlane:
 
     def _controller_flags(self) -> Iterator[str]:
         yield from self._client_flags(CONTROLLER_MANAGER)
+        yield "--use-service-account-credentials=true"
         yield f"--root-ca-file={self.directory / 'ca.crt'}"
         yield f"--service-account-private-key-file={self.directory / 'service-accounts.key'}"
         yield f"--controllers={','.join(['*', *(f'-{name}' for name in IDLE_CONTROLLERS)])}"
