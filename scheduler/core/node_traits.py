@@ -1,5 +1,6 @@
 """What rules can see of each row's node, as codes: nodes that look alike to a set of rules are judged once."""
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -9,6 +10,7 @@ from scheduler.core.model.ledger import NodeFacts
 from scheduler.core.model.member_class import NodeRules
 
 _REMEMBERED_KEYS: Final = 64
+_Read = Callable[[NodeFacts], object]
 
 
 class NodeTraits:
@@ -31,9 +33,9 @@ class NodeTraits:
         elif self._rows.get(self.names[row]) == row:
             del self._rows[self.names[row]]
         self.names[row], self.facts[row], self._rows[name] = name, facts, row
-        self._states.write(row, _state(facts))
+        self._states = self._written(self._states, row, _state)
         for key, codes in self._labels.items():
-            codes.write(row, facts.labels.get(key))
+            self._labels[key] = self._written(codes, row, _label(key))
 
     def alike(self, rules: NodeRules, rows: Rows) -> tuple[Rows, Rows]:
         """Group the rows by what the rules see of them.
@@ -53,14 +55,20 @@ class NodeTraits:
         return rows[first], inverse
 
     def _codes_of(self, key: str) -> "_Codes":
-        codes = self._labels.pop(key, None)
-        if codes is None or codes.is_crowded(len(self.names)):
-            codes = _Codes()
-            for row, facts in enumerate(self.facts):
-                codes.write(Row(row), facts.labels.get(key))
+        codes = self._labels.pop(key, None) or self._coded(_label(key))
         self._labels[key] = codes
         if len(self._labels) > _REMEMBERED_KEYS:
             del self._labels[next(iter(self._labels))]
+        return codes
+
+    def _written(self, codes: "_Codes", row: Row, read: _Read) -> "_Codes":
+        codes.write(row, read(self.facts[row]))
+        return self._coded(read) if codes.is_crowded(len(self.facts)) else codes
+
+    def _coded(self, read: _Read) -> "_Codes":
+        codes = _Codes()
+        for row, facts in enumerate(self.facts):
+            codes.write(Row(row), read(facts))
         return codes
 
 
@@ -81,6 +89,10 @@ class _Codes:
     def is_crowded(self, rows: int) -> bool:
         """Tell whether most of the values must be those of nodes long gone."""
         return len(self._codes) > 4 * rows + 64
+
+
+def _label(key: str) -> _Read:
+    return lambda facts: facts.labels.get(key)
 
 
 def _state(facts: NodeFacts) -> object:

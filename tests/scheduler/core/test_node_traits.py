@@ -1,9 +1,12 @@
 """Nodes that look alike: groups may be too fine, never too coarse."""
 
+from weakref import ref
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gangline.contract.node import Taint
 from gangline.contract.pod import NodeSelectorTerm, SelectorRequirement
 from scheduler.core.arrays import Row
 from scheduler.core.filters.node_facts import first_failure
@@ -83,3 +86,23 @@ def test_a_pinned_rule_sets_only_the_named_node_apart() -> None:
 
     assert len(examples) == 2
     assert np.flatnonzero(groups == groups[7]).tolist() == [7]
+
+
+class Stamp(str):
+    """A text that tells, by a weak reference, whether somebody still has it."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_values_of_nodes_long_gone_are_forgotten_though_nobody_asks() -> None:
+    traits = NodeTraits()
+    stamps = []
+    traits.write(Row(0), "n0", NodeFacts(labels={"seen": "0"}))
+    traits.alike(NodeRules(selector=(("seen", "0"),)), np.arange(1))
+    for second in range(1000):
+        taint, label = Stamp(f"taint-{second}"), Stamp(f"label-{second}")
+        stamps += [ref(taint), ref(label)]
+        facts = NodeFacts(labels={"seen": label}, taints=(Taint(key="ToBeDeleted", value=taint, effect="NoSchedule"),))
+        traits.write(Row(0), "n0", facts)
+
+    assert sum(stamp() is not None for stamp in stamps) < 200
