@@ -44,6 +44,8 @@ from gangline.service.settings import SettingsError, load
 
 PROGRAM: Final = "gangline-controller"
 FLUSH_S: Final = 2.0
+LAST_WRITES_S: Final = 5.0
+"""How long events and the lease may take once the statuses are done."""
 RECHECK_S: Final = 1.0
 GROUPS_SHOWN: Final = 1000
 
@@ -127,7 +129,9 @@ class Controller:
         ]
         await stop.wait()
         self._reconciler.wake()
-        await asyncio.gather(*workers)
+        _, late = await asyncio.wait(workers, timeout=self._settings.grace_s)
+        if late:
+            log.warning("not_finished_in_time", what="statuses", writes=len(late))
 
     def problems(self) -> list[str]:
         """Say why the process is not ready: what it does not know, may not do, or leaves to another."""
@@ -139,8 +143,8 @@ class Controller:
                 found.append(f"{plural}: not listed yet")
             elif reflector.staleness_s(now) > self._settings.stale_s:
                 found.append(f"{plural}: not heard of for {reflector.staleness_s(now):.0f} s")
-        if self._lease is not None and not self._lease.held:
-            found.append(f"the lease is held by {self._lease.holder or 'nobody that we know of'}")
+        if self._lease is not None and (obstacle := self._lease.obstacle) is not None:
+            found.append(obstacle)
         if self._writer.problem is not None:
             found.append(self._writer.problem)
         return found
@@ -231,4 +235,4 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)  # noqa: T201 logging is not set up yet
         return 2
     logging.configure(settings.log_format, settings.log_level)
-    return run(partial(control, settings), grace_s=settings.grace_s)
+    return run(partial(control, settings), grace_s=settings.grace_s + LAST_WRITES_S)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 from uuid import uuid4
@@ -183,7 +183,9 @@ class Parts:
 
     def problems(self) -> list[str]:
         """Say why the process is not ready; empty when it is."""
-        return [*self._lease_problems(), *self._ingest.problems(self._clock.now(), self._settings.stale_s)]
+        obstacle = self._lease.obstacle if self._lease is not None else None
+        stale = self._ingest.problems(self._clock.now(), self._settings.stale_s)
+        return [*([obstacle] if obstacle is not None else []), *stale]
 
     async def gangs(self, _request: web.Request) -> object:
         """Answer /debug/gangs: every gang with its state and its live reason."""
@@ -210,11 +212,6 @@ class Parts:
 
     def _may_bind(self) -> bool:
         return self._lease is None or self._lease.held
-
-    def _lease_problems(self) -> Iterator[str]:
-        if self._lease is not None and not self._lease.held:
-            holder = self._lease.holder
-            yield f"the lease is held by {holder}" if holder else f"the lease is not held: {self._lease.problem}"
 
     def _read_gauges(self) -> None:
         """Let each gauge be read when it is scraped."""

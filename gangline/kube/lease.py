@@ -65,6 +65,14 @@ class LeaseHolder:
         """Who held the lease when we last saw it."""
         return self._machine.holder
 
+    @property
+    def obstacle(self) -> str | None:
+        """Why we do not hold the lease, in words for /readyz; None while we do."""
+        if self.held:
+            return None
+        problem = self.problem or "not asked for yet"
+        return f"the lease is {problem}" if problem.startswith("held by ") else f"the lease is not held: {problem}"
+
     async def acquire(self) -> None:
         """Wait until the lease is ours."""
         while not self.held:

@@ -14,6 +14,9 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
+from controller.app import Controller
+from controller.metrics import Metrics
+from controller.settings import Settings
 from gangline.contract.crd import crd
 from gangline.contract.meta import Key
 from gangline.contract.names import POD_GROUP_LABEL
@@ -305,7 +308,21 @@ async def test_only_one_of_two_holds_the_lease_and_the_other_says_who(cluster: C
         assert first.problems() == []
         async with running(cluster, lease="default/controller") as second:
             await eventually(lambda: any("the lease is held by" in problem for problem in second.problems()))
-            await eventually(lambda: "nobody" not in str(second.problems()))
+
+
+async def test_a_write_that_hangs_holds_up_the_end_for_the_grace_period_alone(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    settings = Settings(http_address="127.0.0.1:0", lease="off", coalesce_s=0.0, grace_s=0.1)
+    async with scripted(tmp_path) as (server, client):
+        server.lists = {"pods": [], "podgroups": [msgspec.to_builtins(group(1))]}
+        for plural in server.may_list.values():
+            plural.set()
+        server.may_answer.clear()
+        living = asyncio.create_task(Controller(settings, client, Metrics(CollectorRegistry())).run(stop))
+        async with asyncio.timeout(DEADLINE_S):
+            await server.arrived.wait()
+            stop.set()
+            await living
 
 
 async def test_the_process_ends_cleanly_when_told_to(cluster: Cluster) -> None:

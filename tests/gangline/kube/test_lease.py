@@ -125,13 +125,34 @@ async def test_a_second_instance_waits_and_says_who_holds_it(client: Client, ser
     server.held_by("other")
     seen: list[tuple[bool, str | None, str | None]] = []
     lease = holder_of(client, time)
-    time.agenda = [(110.0, lambda: seen.append((lease.held, lease.holder, lease.problem)))]
+    time.agenda = [(110.0, lambda: seen.append((lease.held, lease.holder, lease.obstacle)))]
 
     await lease.acquire()
 
-    assert seen == [(False, "other", "held by other")]
+    assert seen == [(False, "other", "the lease is held by other")]
+    assert lease.obstacle is None
     assert time.clock.now() >= 115.0
     assert server.holder == "me"
+
+
+async def test_one_that_cannot_be_asked_for_says_why(client: Client, server: LeaseServer) -> None:
+    time = Time()
+    server.mood = "broken"
+    lease = holder_of(client, time)
+    seen: list[str | None] = [lease.obstacle]
+
+    def recover() -> None:
+        seen.append(lease.obstacle)
+        server.mood = "well"
+
+    time.agenda = [(104.0, recover)]
+
+    await lease.acquire()
+
+    assert seen == [
+        "the lease is not held: not asked for yet",
+        "the lease is not held: 503 ServerError: <html>no</html>",
+    ]
 
 
 async def test_a_released_lease_is_taken_at_once(client: Client, server: LeaseServer) -> None:
