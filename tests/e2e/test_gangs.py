@@ -8,6 +8,8 @@ from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import deployment, gang, job, nodes, pod, pod_group, pods, replica_set
 
 CPU_3 = {"cpu": 3}
+LOST_NODE_S = 90.0
+"""Until a real pod garbage collector removes the pods of a node that is gone: it looks after 20 s, and waits 40 s more."""
 
 
 async def test_minimum_raised_evicts_nobody_and_says_what_the_next_member_needs() -> None:
@@ -271,7 +273,9 @@ async def test_a_lost_node_is_repaired_elsewhere() -> None:
         await cluster.create(pod_group("g", 4), replica_set("g", 4, "g"))
         await cluster.until(lambda: cluster.running("g") == 4, "the gang runs")
         await cluster.delete("Node", "node-0")
-        await cluster.until(lambda: cluster.reasons("g") == ["Unschedulable"] * 2, "the replacements wait")
+        await cluster.until(
+            lambda: cluster.reasons("g") == ["Unschedulable"] * 2, "the replacements wait", within_s=LOST_NODE_S
+        )
         await cluster.add_nodes(nodes(1, "new", cpu="2"))
         await cluster.until(lambda: cluster.running("g") == 4, "the gang runs again")
         await cluster.until(lambda: cluster.phase("g") == "Running", "the group says so")
