@@ -2,11 +2,12 @@
 
 import asyncio
 import os
+import random
 import re
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from scheduler.settings import Settings as SchedulerSettings
 
 ROOT: Final = Path(__file__).parents[2]
 LOOPBACK: Final = "127.0.0.1"
+PORTS: Final = (15_000, 30_000)
 DEADLINE_S: Final = 30.0
 POLL_S: Final = 0.05
 
@@ -90,11 +92,12 @@ async def eventually(is_true: Callable[[], Coroutine[Any, Any, bool]], what: str
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody listens on, outside the range from which outgoing connections get theirs meanwhile."""
+    while True:
+        port = random.randint(*PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((LOOPBACK, port))
+            return port
 
 
 class Task(Struct):
