@@ -167,7 +167,7 @@ class Parts:
             await self._drain()
 
     async def _drain(self) -> None:
-        self._loop.stopping = True
+        self._loop.stop()
         deadline = self._clock.now() + self._settings.grace_s
         steps: tuple[tuple[str, Callable[[float], Any]], ...] = (
             ("binds", self._binder.drain),

@@ -39,7 +39,8 @@ class Executor:
                 case BindGang():
                     self._status_writer.drop(bind.uid for bind in instruction.binds)
                     self._binder.submit(instruction)
-                    log.info("gang_planned", gang=instruction.gang, members=len(instruction.binds))
+                    say = log.info if len(instruction.binds) > 1 else log.debug
+                    say("gang_planned", gang=instruction.gang, members=len(instruction.binds))
                 case ReadPod():
                     self._binder.submit(instruction)
                 case WriteCondition():
@@ -72,7 +73,7 @@ class Pace:
 
 
 class Loop:
-    """Steps the scheduler for ever."""
+    """Steps the scheduler until it is told to stop."""
 
     def __init__(
         self, scheduler: Scheduler, inbox: Inbox, executor: Executor, metrics: Metrics, *, clock: Clock
@@ -83,16 +84,21 @@ class Loop:
         self._metrics = metrics
         self._clock = clock
         self._pace = Pace()
-        self.stopping = False
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Decide and order nothing more."""
+        self._stopping = True
+        self._inbox.ring()
 
     async def run(self, settings: SettingsGiven) -> None:
-        """Decide until `stopping`; from then on results are still taken in, and nothing is ordered."""
-        step = self._step([settings])
-        while True:
-            if not self.stopping:
-                self._executor.submit(step.instructions)
+        """Decide until `stop`; what is told afterwards is not looked at."""
+        events: list[Event] = [settings]
+        while not self._stopping:
+            step = self._step(events)
+            self._executor.submit(step.instructions)
             await self._inbox.wait(self._clock.now() if step.more else step.wake_at)
-            step = self._step(self._inbox.take(self._pace.events))
+            events = self._inbox.take(self._pace.events)
 
     def _step(self, events: list[Event]) -> Step:
         started = perf_counter()

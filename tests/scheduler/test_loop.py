@@ -1,8 +1,77 @@
-"""How the loop paces the scheduler."""
+"""How the loop paces the scheduler, and that it decides nothing once it was told to stop."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry
 
-from scheduler.loop import STEP_S, Pace
+from gangline.contract.meta import ObjectMeta
+from gangline.contract.pod import Pod, PodSpec
+from gangline.kube.client import connect
+from gangline.kube.clock import MonotonicClock
+from gangline.kube.recorder import EventRecorder
+from scheduler.binder import Binder
+from scheduler.core.events import Kind, KindSynced, PodObserved, SettingsGiven
+from scheduler.core.machine import Scheduler
+from scheduler.inbox import Inbox
+from scheduler.loop import STEP_S, Executor, Loop, Pace
+from scheduler.metrics import Metrics
+from scheduler.statuswriter import StatusWriter
+from tests.support.scripted_api import Answer, ScriptedApi
+
+
+class Harness:
+    def __init__(self, scheduler: Scheduler, inbox: Inbox, loop: Loop, metrics: CollectorRegistry) -> None:
+        self.scheduler = scheduler
+        self.inbox = inbox
+        self.loop = loop
+        self._metrics = metrics
+
+    @property
+    def unplaced(self) -> float:
+        return self._metrics.get_sample_value("gangline_scheduler_decisions_total", {"outcome": "unplaced"}) or 0.0
+
+    def observe_pod(self, name: str) -> None:
+        metadata = ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}")
+        self.inbox.observe(PodObserved(pod=Pod(metadata=metadata, spec=PodSpec(scheduler_name="gangline"))))
+
+
+@asynccontextmanager
+async def looping(directory: Path) -> AsyncIterator[Harness]:
+    registry, clock, scheduler = CollectorRegistry(), MonotonicClock(), Scheduler()
+    inbox, metrics = Inbox(clock), Metrics(registry)
+    async with (
+        ScriptedApi(lambda _: Answer(200)) as api,
+        connect(api.kubeconfig(directory), user_agent="test") as client,
+    ):
+        binder = Binder(
+            client, inbox.answer, metrics, workers=1, may_bind=lambda: True, is_known_node=scheduler.is_known_node
+        )
+        recorder = EventRecorder(client, component="gangline", instance="test")
+        writer = StatusWriter(client, recorder, inbox.answer, metrics, clock=clock, rate=1.0, binds_wait=binder.is_busy)
+        yield Harness(
+            scheduler, inbox, Loop(scheduler, inbox, Executor(binder, writer), metrics, clock=clock), registry
+        )
+
+
+async def test_nothing_is_decided_after_it_was_told_to_stop(tmp_path: Path) -> None:
+    settings = SettingsGiven(scheduler_names=("gangline",), kinds=(Kind.POD,))
+    async with looping(tmp_path) as harness, asyncio.timeout(10):
+        running = asyncio.create_task(harness.loop.run(settings))
+        harness.inbox.observe(KindSynced(kind=Kind.POD))
+        harness.observe_pod("a")
+        while not harness.unplaced:  # noqa: ASYNC110 - a step of the loop under test tells nobody
+            await asyncio.sleep(0)
+
+        harness.loop.stop()
+        harness.observe_pod("b")
+        await running
+
+        assert harness.unplaced == 1
+        assert harness.scheduler.sizes().cached["pods"] == 1
 
 
 @pytest.mark.parametrize(
