@@ -20,26 +20,22 @@ from gangline.contract.crd import crd
 from gangline.contract.meta import Key
 from gangline.contract.node import Node
 from gangline.kube.client import Client, connect
-from gangline.kube.wire import requests
 from gangline.kube.wire.errors import AlreadyExists
-from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, NODES, POD_GROUPS, PODS, Resource
+from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, NODES, POD_GROUPS, PODS
 from gangline.sandbox.cluster import Sandbox
 from gangline.sandbox.controllers.run import Pace
 from gangline.sandbox.kubelets import register_nodes, run_kubelets
 from gangline.sandbox.nodes import NodeGroup
 from tests.controlplane.build import binaries, release
 from tests.support.controlplane import ControlPlane
+from tests.support.recording import Line, Recording
 from tests.support.services import eventually
 from tests.support.wiping import wipe
 
 USER_AGENT: Final = "test-backend"
-WATCH_S: Final = 3600
 HEARTBEAT_S: Final = 10.0
 NOT_READY_TAINT: Final = "node.kubernetes.io/not-ready"
 RECORDED: Final = (NODES, POD_GROUPS, PODS)
-
-Line = dict[str, Any]
-"""One change of the cluster: revision, type, group, resource, key, object."""
 
 
 class Serving(Protocol):
@@ -101,40 +97,15 @@ class SandboxBackend:
 
 
 class ServedControlPlane:
-    """A real control plane, seen as `Serving`; revisions number the changes as they arrive."""
+    """A real control plane, seen as `Serving`; revisions number the changes as they were seen."""
 
     def __init__(self, plane: ControlPlane, kubeconfig: Path) -> None:
-        self.plane = plane
         self.url = plane.url
         self.kubeconfig = kubeconfig
-        self._lines: list[Line] = []
+        self.recording = Recording()
 
     async def log(self, after: int = 0) -> Sequence[Line]:
-        return self._lines[after:]
-
-    async def record(self, client: Client, resource: Resource) -> None:
-        """Follow a kind of which there is nothing yet."""
-        page = msgspec.json.decode(await client.send(requests.list_page(resource)))
-        version = page["metadata"]["resourceVersion"]
-        request = requests.watch(resource, resource_version=version, seconds=WATCH_S, silence_s=WATCH_S)
-        async with client.stream(request) as lines:
-            async for text in lines:
-                line = msgspec.json.decode(text)
-                if line["type"] != "BOOKMARK":
-                    self._add(resource, line)
-
-    def _add(self, resource: Resource, line: dict[str, Any]) -> None:
-        metadata = line["object"]["metadata"]
-        self._lines.append(
-            {
-                "revision": len(self._lines) + 1,
-                "type": line["type"],
-                "group": resource.group,
-                "resource": resource.plural,
-                "key": str(Key(metadata.get("namespace", ""), metadata["name"])),
-                "object": line["object"],
-            }
-        )
+        return self.recording.lines[after:]
 
 
 class RealBackend:
@@ -157,7 +128,7 @@ class RealBackend:
         serving = ServedControlPlane(plane, plane.kubeconfig(kubeconfig))
         async with connect(str(kubeconfig), user_agent=USER_AGENT) as client:
             await ensure_pod_groups(client)
-            tasks = [asyncio.create_task(serving.record(client, each), name="record") for each in RECORDED]
+            tasks = [asyncio.create_task(serving.recording.follow(client, each), name="record") for each in RECORDED]
             tasks += [
                 asyncio.create_task(run_kubelets(client, every_node=True, heartbeat_s=HEARTBEAT_S), name="kubelets")
             ]
