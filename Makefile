@@ -15,7 +15,7 @@ GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reaso
 COMPILE := $(BIN)/python -m uv pip compile pyproject.toml --extra sandbox --group build --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help demo test test-real controlplane nightly lint doors types generate verify mutants bench lock clean
+.PHONY: help demo test test-real tools controlplane nightly lint doors types generate verify mutants bench lock clean
 
 help: ## Show this help.
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -28,6 +28,9 @@ test: .venv/dev.stamp ## Run all tests.
 
 test-real: controlplane ## Run the end-to-end tests on a real control plane (CONTROLPLANE=v1.35 names another version).
 	CONTROLPLANE=$(CONTROLPLANE) $(BIN)/python -m pytest tests/real tests/e2e --backend=real
+
+tools: .venv/dev.stamp ## Fetch kubectl and promtool into a cache, once; tests fetch what they miss.
+	@$(BIN)/python -m tests.support.tools
 
 controlplane: .venv/dev.stamp ## Build etcd, kube-apiserver and the rest into a cache, once (needs Go).
 	@$(BIN)/python -m tests.controlplane.build $(CONTROLPLANE)
