@@ -34,9 +34,11 @@ class _Lane(IntEnum):
 class _Plan:
     """Binds of one instruction that have no answer yet."""
 
-    def __init__(self, binds: int) -> None:
-        self.unanswered = binds
+    def __init__(self, gang: BindGang) -> None:
+        self.gang = gang.gang
+        self.unanswered = len(gang.binds)
         self.started = perf_counter()
+        self.has_warned = False
 
 
 class _Open(NamedTuple):
@@ -95,11 +97,11 @@ class Binder:
             case ReadPod():
                 self._put(_Lane.STARTED, _Read(instruction))
             case BindGang(nothing_bound=False, binds=binds):
-                plan = _Plan(len(binds))
+                plan = _Plan(instruction)
                 for bind in binds:
                     self._put(_Lane.STARTED, _Send(bind, plan))
             case BindGang():
-                self._put(_Lane.FRESH, _Open(instruction, _Plan(len(instruction.binds))))
+                self._put(_Lane.FRESH, _Open(instruction, _Plan(instruction)))
             case _:
                 assert_never(instruction)
 
@@ -141,7 +143,7 @@ class Binder:
             case _Open(gang, plan):
                 await self._open(gang, plan)
             case _Send(bind, plan):
-                self._settle(await self._send(bind), plan)
+                self._settle(bind, await self._send(bind), plan)
             case _Read(read):
                 self._answer(await self._read(read))
             case _:
@@ -153,14 +155,14 @@ class Binder:
         obstacle = await self._obstacle(gang)
         if obstacle is not None:
             for bind in gang.binds:
-                self._settle(_refused(bind, *obstacle), plan)
+                self._settle(bind, _refused(bind, *obstacle), plan)
             return
         result = await self._send(first)
-        self._settle(result, plan)
+        self._settle(first, result, plan)
         for bind in rest:
             if isinstance(result, Refused):
                 message = f"the first bind of the gang was refused: {result.message}"
-                self._settle(_refused(bind, Refusal.DROPPED, message), plan)
+                self._settle(bind, _refused(bind, Refusal.DROPPED, message), plan)
             else:
                 self._put(_Lane.STARTED, _Send(bind, plan))
 
@@ -231,22 +233,29 @@ class Binder:
             return PodRead(uid=read.uid, attempt=read.attempt, node=None)
         return PodRead(uid=read.uid, attempt=read.attempt, node=pod.spec.node_name or "")
 
-    def _settle(self, result: Bound | Refused | Unknown, plan: _Plan) -> None:
+    def _settle(self, bind: Bind, result: Bound | Refused | Unknown, plan: _Plan) -> None:
         match result:
             case Bound():
                 self._metrics.binds.labels("bound").inc()
-            case Refused(refusal=refusal):
+            case Refused(refusal=refusal, message=message):
                 self._metrics.binds.labels(refusal.value.lower()).inc()
-                log.warning("bind_refused", uid=result.uid, refusal=refusal.value, message=result.message)
-            case Unknown():
+                _warn("bind_refused", bind, plan, refusal=refusal.value, message=message)
+            case Unknown(message=message):
                 self._metrics.binds.labels("unknown").inc()
-                log.warning("bind_outcome_unknown", uid=result.uid, message=result.message)
+                _warn("bind_outcome_unknown", bind, plan, message=message)
             case _:
                 assert_never(result)
         plan.unanswered -= 1
         if not plan.unanswered:
             self._metrics.gang_bound.observe(perf_counter() - plan.started)
         self._answer(result)
+
+
+def _warn(event: str, bind: Bind, plan: _Plan, **details: str) -> None:
+    """Log the first trouble of a plan as a warning and what follows at debug: a large gang is one line."""
+    say = log.debug if plan.has_warned else log.warning
+    plan.has_warned = True
+    say(event, gang=plan.gang, pod=f"{bind.namespace}/{bind.name}", uid=bind.uid, node=bind.node, **details)
 
 
 def _refused(bind: Bind, refusal: Refusal, message: str) -> Refused:

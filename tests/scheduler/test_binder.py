@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
 
 from gangline.kube.client import connect
 from scheduler.binder import Binder
@@ -136,6 +137,24 @@ async def test_a_refused_first_bind_drops_the_plan_and_sends_nothing_more(tmp_pa
     assert [asked.path for asked in harness.api.asked] == [BINDING.format("a")]
     refusals = {result.uid: result.refusal for result in results if isinstance(result, Refused)}
     assert refusals == {"uid-a": Refusal.FORBIDDEN, "uid-b": Refusal.DROPPED, "uid-c": Refusal.DROPPED}
+
+
+async def test_a_plan_that_is_refused_is_one_warning_that_names_pod_node_and_gang(tmp_path: Path) -> None:
+    with capture_logs() as lines:
+        async with binding(lambda _: status(403, "Forbidden", "quota"), tmp_path) as harness:
+            await harness.outcome(BindGang(gang="ns/g", binds=binds("a", "b", "c"), nothing_bound=True), 3)
+
+    [warning] = [line for line in lines if line["log_level"] == "warning"]
+    assert warning == {
+        "event": "bind_refused",
+        "log_level": "warning",
+        "gang": "ns/g",
+        "pod": "ns/a",
+        "uid": "uid-a",
+        "node": "n1",
+        "refusal": "Forbidden",
+        "message": "403 Forbidden: quota",
+    }
 
 
 async def test_an_unknown_first_bind_does_not_stop_the_rest(tmp_path: Path) -> None:
