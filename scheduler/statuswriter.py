@@ -53,14 +53,12 @@ class StatusWriter:
 
     def write(self, instruction: WriteCondition) -> None:
         """Queue a condition; a newer one for the same pod replaces it."""
-        older = self._waiting.pop(instruction.uid, None)
-        if older is not None:
-            self._end(older, ConditionOutcome.DROPPED)
+        self.drop([instruction.uid])
         self._waiting[instruction.uid] = instruction
         self._ready.put_nowait(instruction.uid)
 
     def drop(self, uids: Iterable[str]) -> None:
-        """Forget queued conditions of pods that are about to be bound."""
+        """Forget what waits for these pods: a bind or a newer condition goes out instead."""
         for uid in uids:
             older = self._waiting.pop(uid, None)
             if older is not None:
@@ -95,7 +93,8 @@ class StatusWriter:
         while True:
             uid = await self._ready.get()
             try:
-                await self._give_way()
+                if uid in self._waiting:
+                    await self._give_way()
                 instruction = self._waiting.pop(uid, None)
                 if instruction is not None:
                     self._end(instruction, await self._write(instruction))

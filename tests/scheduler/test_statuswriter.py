@@ -51,7 +51,7 @@ class Harness:
 
 @asynccontextmanager
 async def writing(
-    script: Script, directory: Path, binds_wait: Callable[[], bool] = lambda: False
+    script: Script, directory: Path, binds_wait: Callable[[], bool] = lambda: False, rate: float = 1000.0
 ) -> AsyncIterator[Harness]:
     answers: list[ConditionAnswered] = []
     async with ScriptedApi(script) as api, connect(api.kubeconfig(directory), user_agent="test") as client:
@@ -62,7 +62,7 @@ async def writing(
             answers.append,
             Metrics(CollectorRegistry()),
             clock=MonotonicClock(),
-            rate=1000.0,
+            rate=rate,
             binds_wait=binds_wait,
         )
         harness = Harness(writer, recorder, api)
@@ -128,6 +128,16 @@ async def test_a_newer_condition_of_a_pod_replaces_the_one_that_waits(tmp_path: 
 
         assert await harness.flush() == [(1, ConditionOutcome.DROPPED), (2, ConditionOutcome.WRITTEN)]
     assert len(harness.api.asked) == 1
+
+
+async def test_a_dropped_condition_costs_nothing_of_the_budget(tmp_path: Path) -> None:
+    one_an_hour = 1 / 3600
+    async with writing(lambda _: Answer(200), tmp_path, rate=one_an_hour) as harness:
+        for name in "abc":
+            harness.writer.write(condition(name))
+        harness.writer.drop(["uid-a", "uid-b"])
+
+        assert (await harness.flush())[-1] == (1, ConditionOutcome.WRITTEN)
 
 
 async def test_an_announcement_becomes_an_event(tmp_path: Path) -> None:
