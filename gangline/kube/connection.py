@@ -21,6 +21,7 @@ FILE_CHECK_INTERVAL_S: Final = 10.0
 IDLE_CONNECTION_S: Final = 60.0
 LINE_LIMIT_BYTES: Final = 4 * 2**20
 """etcd takes objects up to 1.5 MiB."""
+ERROR_LIMIT_BYTES: Final = 2**20
 KEEPALIVE_IDLE_S: Final = 30
 KEEPALIVE_INTERVAL_S: Final = 10
 KEEPALIVE_PROBES: Final = 3
@@ -92,7 +93,7 @@ class Connection:
             if 200 <= response.status < 300:
                 return response
             async with response:
-                raise classify(response.status, await response.read(), response.headers)
+                raise classify(response.status, await _beginning(response), response.headers)
         except (aiohttp.ClientError, OSError) as error:
             raise broken(error) from error
 
@@ -167,6 +168,14 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
         return await response.read()
     except (aiohttp.ClientError, OSError) as error:
         raise broken(error) from error
+
+
+async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+    """Read an error's body, of which no more is looked at than a Status can hold."""
+    try:
+        return await response.content.readexactly(ERROR_LIMIT_BYTES)
+    except asyncio.IncompleteReadError as short:
+        return short.partial
 
 
 def broken(error: Exception) -> ApiError:

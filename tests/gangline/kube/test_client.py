@@ -23,6 +23,7 @@ from gangline.kube.wire.errors import (
     Gone,
     Interrupted,
     Outcome,
+    ServerError,
     Unauthorized,
     Undecodable,
     Unreachable,
@@ -193,6 +194,22 @@ async def test_an_error_is_told_with_its_retry_after(serving: Connect) -> None:
             await client.get(PODS, POD, Pod)
 
     assert raised.value.retry_after_s == 7.0
+
+
+async def test_an_error_page_without_end_is_cut(serving: Connect) -> None:
+    sent: list[int] = []
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.start(503)
+        for _ in range(64):
+            await exchange.chunk(b"x" * 2**20)
+            sent.append(2**20)
+
+    async with serving(handler) as (_, client):
+        with pytest.raises(ServerError):
+            await client.get(PODS, POD, Pod)
+
+    assert sum(sent) < 32 * 2**20
 
 
 async def no_wait(_: float) -> None:
