@@ -323,6 +323,14 @@ BUILT_IN: tuple[Kind, ...] = (
         unconditional_update=False,
     ),
     NEW_EVENTS,
+    Kind(
+        group="networking.k8s.io",
+        version="v1",
+        plural="networkpolicies",
+        kind="NetworkPolicy",
+        short_names=("netpol",),
+        counts_generation=True,
+    ),
     POD_DISRUPTION_BUDGETS,
     Kind(
         group="rbac.authorization.k8s.io",
