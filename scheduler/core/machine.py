@@ -247,10 +247,15 @@ class Scheduler:
 
     def gangs(self, now: float) -> list[dict[str, Any]]:
         """Describe every gang as it is now, in JSON-able values, with what its waiting members would say."""
-        return [self._view(self._gangs.by_key[key], now) for key in sorted(self._gangs.by_key)]
+        places = self._triage.places()
+        return [
+            self._view(gang, now) | {"need": None, "turn": None, "place": None} | places.get(key, {})
+            for key, gang in sorted(self._gangs.by_key.items())
+        ]
 
     def _view(self, gang: Gang, now: float) -> dict[str, Any]:
         key = gang.key
+        setback = self._binding.setback_of(key, now)
         said = self._conditions.said_of(key)
         counts = gang.counts
         waited_s = self._triage.waited_s(key, now)
@@ -270,6 +275,7 @@ class Scheduler:
             "waitedSeconds": round(waited_s, 1) if waited_s is not None else None,
             "reason": said.reason if said is not None else None,
             "message": said.message if said is not None else None,
+            "retryInSeconds": round(setback.until - now, 1) if setback is not None else None,
         }
 
     def validate(self) -> list[str]:

@@ -130,6 +130,19 @@ class Triage:
             uid=group.uid if group is not None else gang.first.uid,
         )
 
+    def places(self) -> dict[GangKey, dict[str, object]]:
+        """Say of each gang that can be decided how many members it needs, as what, and its place in the order (from 1)."""
+        ready = {
+            key: found
+            for key, gang in self._gangs.by_key.items()
+            if isinstance(found := assess(gang, self._gangs.group_of(key)), Ready)
+        }
+        in_order = sorted(ready, key=lambda key: self._order(self._gangs.by_key[key], ready[key]))
+        return {
+            key: {"need": ready[key].need, "turn": ready[key].turn.name.lower(), "place": place}
+            for place, key in enumerate(in_order, 1)
+        }
+
     def _leave_backlog(self, key: GangKey, state: GangState) -> None:
         self._backlog.remove(key)
         self._states[key] = state

@@ -1,0 +1,75 @@
+"""Options that every command which talks with a cluster has, spelled as kubectl spells them."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+from msgspec import Struct
+
+from gangline.contract.names import DEFAULT_SCHEDULER_NAME
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMATS: Final = ("json", "yaml", "wide", "name")
+
+
+class Access(Struct, frozen=True):
+    """Which cluster, and as which of its contexts."""
+
+    kubeconfig: str | None
+    context: str | None
+
+
+class Scope(Struct, frozen=True):
+    """Which namespaces: one by name, the context's own (None), or `every` one."""
+
+    namespace: str | None
+    every: bool
+
+
+def access_options(command: F) -> F:
+    """Add --kubeconfig and --context; the command gets `kubeconfig` and `context`."""
+    kubeconfig = click.option(
+        "--kubeconfig", metavar="PATH", help="The kubeconfig file; else $KUBECONFIG, else ~/.kube/config."
+    )
+    context = click.option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
+    return kubeconfig(context(command))
+
+
+def namespace_option(command: F) -> F:
+    """Add -n."""
+    return click.option(
+        "-n", "--namespace", metavar="NAME", help="Namespace; else that of the context, else default."
+    )(command)
+
+
+def scope_options(command: F) -> F:
+    """Add -n and -A."""
+    every = click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
+    return namespace_option(every(command))
+
+
+def output_option(*formats: str) -> Callable[[F], F]:
+    """Add -o with these formats besides the default table or text."""
+    return click.option(
+        "-o", "--output", "form", type=click.Choice(formats), help="Another form of output."
+    )
+
+
+def scheduler_name_option(command: F) -> F:
+    """Add --scheduler-name."""
+    return click.option(
+        "--scheduler-name",
+        "scheduler_names",
+        multiple=True,
+        default=(DEFAULT_SCHEDULER_NAME,),
+        show_default=True,
+        envvar="GANGLINE_SCHEDULER_NAME",
+        metavar="NAME",
+        help="What pods call our scheduler; give it again for more names.",
+    )(command)
+
+
+def examples(*lines: str) -> str:
+    """Write an epilog of examples, as `--help` shows it at the end; a comment line starts with #."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}".rstrip() for line in lines)

@@ -1,0 +1,89 @@
+"""The session: one conversation with an API server, whose failures become one line each that says what to do."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+import yaml
+
+from gangline.cli.cluster.options import Access
+from gangline.contract.names import API_VERSION, PLURAL
+from gangline.kube.client import Client, connect
+from gangline.kube.transport import DEFAULT_KUBECONFIG, ConfigurationError
+from gangline.kube.wire.errors import ApiError, Forbidden, Unauthorized, Unreachable
+from gangline.service.process_settings import NAMESPACE_FILE
+
+T = TypeVar("T")
+
+USER_AGENT: Final = "gangline-cli"
+
+
+class Failure(click.ClickException):
+    """Ends the command: `error: ...` on stderr and exit code 1."""
+
+    def show(self, file: Any = None) -> None:
+        """Write the message as kubectl writes its own."""
+        click.echo(f"error: {self.message}", err=True, file=file)
+
+
+def talk(access: Access, conversation: Callable[[Client], Awaitable[T]]) -> T:
+    """Run a conversation to its end. Raises Failure for whatever keeps us from having it."""
+
+    async def main() -> T:
+        async with connect(access.kubeconfig, access.context, user_agent=USER_AGENT) as client:
+            return await conversation(client)
+
+    try:
+        return asyncio.run(main())
+    except ConfigurationError as error:
+        raise Failure(f"{error}\nName a kubeconfig with --kubeconfig or $KUBECONFIG.") from error
+    except ApiError as error:
+        raise Failure(f"{error}\n{_way_out(error)}") from error
+
+
+def _way_out(error: ApiError) -> str:
+    match error:
+        case Unreachable():
+            return "The API server does not answer: look at `kubectl cluster-info`, or name another --context."
+        case Unauthorized():
+            return "The credentials are not accepted: log in again, or name another --context."
+        case Forbidden():
+            return "Ask for the right to read that: `kubectl auth can-i list pods -A` shows what you have."
+        case _:
+            return "Try again; if it goes on, look at the API server's own log."
+
+
+def is_missing_kind(error: ApiError) -> bool:
+    """Tell whether a list failed because the API server does not serve the kind."""
+    return error.status == 404
+
+
+def no_crd() -> str:
+    """Say that our CRD is not installed."""
+    return f"this cluster has no {PLURAL} of {API_VERSION}: install them with `kubectl apply -k manifests/base`"
+
+
+def namespace_of(access: Access, given: str | None) -> str:
+    """Return the namespace to look at: the one given, else the context's, else that of our pod, else default."""
+    if given:
+        return given
+    files = access.kubeconfig or os.environ.get("KUBECONFIG") or ""
+    if not files and NAMESPACE_FILE.exists():
+        return NAMESPACE_FILE.read_text(encoding="utf-8").strip()
+    paths = [Path(part).expanduser() for part in (files or DEFAULT_KUBECONFIG).split(os.pathsep) if part]
+    return _context_namespace([path for path in paths if path.is_file()], access.context) or "default"
+
+
+def _context_namespace(paths: list[Path], context: str | None) -> str | None:
+    """Read as kubectl does: of several files the first that says something wins."""
+    read = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
+    configs = [config for config in read if isinstance(config, dict)]
+    wanted = context or next((config["current-context"] for config in configs if config.get("current-context")), None)
+    for config in configs:
+        for entry in config.get("contexts") or ():
+            if entry.get("name") == wanted:
+                return (entry.get("context") or {}).get("namespace")
+    return None

@@ -1,0 +1,57 @@
+"""The survey: one reading of everything in a cluster that decides who starts, and what could not be read of it."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from gangline.contract.meta import ApiObject, OrDefault
+from gangline.contract.node import Node
+from gangline.contract.pod import Pod
+from gangline.contract.podgroup import PodGroup
+from gangline.contract.policy import PriorityClass
+
+
+class Regarding(Struct, frozen=True, kw_only=True):
+    """The object that an Event is about."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class Series(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How often an Event was repeated, and when last."""
+
+    count: int = 1
+    last_observed_time: datetime | None = None
+
+
+class RecordedEvent(ApiObject, frozen=True, kw_only=True, rename="camel"):
+    """A Kubernetes Event, the fields that we read."""
+
+    regarding: OrDefault[Regarding] = Regarding()
+    type: str = ""
+    reason: str = ""
+    note: str | None = None
+    event_time: datetime | None = None
+    series: Series | None = None
+    deprecated_last_timestamp: datetime | None = None
+
+    @property
+    def last_seen(self) -> datetime | None:
+        """When it happened last."""
+        repeated = self.series.last_observed_time if self.series else None
+        return repeated or self.event_time or self.deprecated_last_timestamp or self.metadata.creation_timestamp
+
+
+class Survey(Struct, frozen=True, kw_only=True):
+    """Objects as they were listed `at` a time; `unread` says in words what is missing."""
+
+    at: datetime
+    pods: tuple[Pod, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    groups: tuple[PodGroup, ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
+    events: tuple[RecordedEvent, ...] = ()
+    unread: tuple[str, ...] = ()
