@@ -41,6 +41,8 @@ log = structlog.get_logger(__name__)
 
 PROGRAM = "gangline-scheduler"
 RECHECK_S = 1.0
+CALLS_BESIDE_BINDS = 32
+"""Connections for lists, conditions, events and the lease."""
 _ALWAYS = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
 
 
@@ -65,9 +67,7 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
     """Run all loops until `stop` is set, then finish what is in flight."""
     registry = new_registry()
     metrics = Metrics(registry)
-    client = connect(
-        settings.kubeconfig or None, settings.context or None, user_agent=PROGRAM, observer=metrics.requests
-    )
+    client = client_of(settings, metrics)
     try:
         await client.__aenter__()
     except ConfigurationError as error:
@@ -84,6 +84,17 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
             await parts.run(stop)
     finally:
         await client.__aexit__(None, None, None)
+
+
+def client_of(settings: Settings, metrics: Metrics) -> Client:
+    """Return a client with room for all binds at once and for what must never wait for them, as the lease."""
+    return connect(
+        settings.kubeconfig or None,
+        settings.context or None,
+        user_agent=PROGRAM,
+        observer=metrics.requests,
+        concurrency=settings.bind_concurrency + CALLS_BESIDE_BINDS,
+    )
 
 
 class Parts:
