@@ -39,7 +39,8 @@ from gangline.sandbox.controllers.run import Pace
 from gangline.sandbox.faults import Rule, RuleBook
 from gangline.sandbox.nodes import NodeGroup
 from tests.support import backends, judge
-from tests.support.backends import Line, Serving
+from tests.support.backends import Serving
+from tests.support.recording import Line
 from tests.support.services import Process, Service, Task, eventually, running_process, start_task
 
 NAMESPACE: Final = "default"
@@ -230,10 +231,6 @@ class Cluster:
         """How often each rule has struck."""
         answer = msgspec.json.decode(await self.admin("GET", "faults"))
         return [rule["struck"] for rule in answer["rules"]]
-
-    async def revision(self) -> int:
-        """The newest revision of the store."""
-        return max((line["revision"] for line in await self.log()), default=0)
 
     async def log(self, after: int = 0) -> Sequence[Line]:
         """Every change after a revision, in order."""
