@@ -46,7 +46,7 @@ class RequestMetrics:
     def __init__(self, registry: CollectorRegistry, prefix: str) -> None:
         self._requests = Counter(
             f"{prefix}_api_requests_total",
-            "Requests to the API server; code 0 means that no answer came.",
+            "Requests to the API server; code is the HTTP status, or what went wrong (Unreachable, Interrupted) where no answer came.",
             ("verb", "resource", "code"),
             registry=registry,
         )
@@ -62,6 +62,6 @@ class RequestMetrics:
         self._seconds_of = lru_cache(maxsize=None)(self._seconds.labels)
 
     def observe(self, verb: str, resource: str, code: str, seconds: float) -> None:
-        """Count one answered or failed request; `code` is the HTTP status."""
+        """Count one request; `code` is the HTTP status, or the name of the error where no answer came."""
         self._count_of(verb, resource, code).inc()
         self._seconds_of(verb).observe(seconds)
