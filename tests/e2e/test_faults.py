@@ -6,7 +6,7 @@ import pytest
 
 from gangline.sandbox.faults import Cut, Delay, DropWatch, LostReply, Refuse, Rule, StallWatch
 from tests.support.cluster import Cluster, running_cluster
-from tests.support.manifests import gang, nodes, pod
+from tests.support.manifests import gang, nodes, pod, pod_group, pods
 from tests.support.proxy import Proxy
 from tests.support.services import eventually
 
@@ -158,3 +158,37 @@ async def test_a_permission_that_is_lost_is_said_and_its_return_noticed() -> Non
         await scheduler.until_ready()
         await cluster.create(pod("p"))
         await cluster.until(lambda: cluster.running("p") == 1, "the pod runs")
+
+
+async def test_a_minimum_raised_while_the_watch_is_deaf_is_not_missed() -> None:
+    async with running_cluster(nodes(1, cpu="8"), services=("controller",)) as cluster:
+        await cluster.create(pod_group("g", 2))
+        await cluster.until(lambda: cluster.phase("g") == "Pending", "the group is there")
+        await cluster.faults(Rule(verb="watch", resource="podgroups", fault=StallWatch(), count=1))
+        scheduler = await cluster.start("scheduler")
+        await cluster.patch("PodGroup", "g", {"spec": {"minMember": 4}})
+        await cluster.create(*pods(3, "g", "g"))
+
+        async def has_noticed() -> bool:
+            return (await scheduler.samples())['gangline_scheduler_binds_total{result="stale"}'] >= 2
+
+        await eventually(has_noticed, "the scheduler asks for the group before its first bind")
+        assert cluster.bound("g") == 0
+
+        await cluster.admin("POST", "watches/drop", {"resource": "podgroups"})
+        await cluster.until(lambda: cluster.reasons("g") == ["GangIncomplete"] * 3, "it knows better now")
+        await cluster.create(pod("g-3", "g"))
+        await cluster.until(lambda: cluster.running("g") == 4, "the gang runs")
+
+
+async def test_d34_room_that_another_scheduler_takes_in_the_meantime_is_reported() -> None:
+    async with running_cluster(nodes(1, cpu="4")) as cluster:
+        await cluster.faults(on_binds(Delay(1.0), skip=1))
+        await cluster.create(*gang("g", 4))
+        await cluster.until(lambda: cluster.bound("g") == 1, "the first bind is done, the others are on their way")
+        await cluster.create(pod("thief", scheduler="default-scheduler", requests={"cpu": 3}, nodeName="node-0"))
+
+        await cluster.until(lambda: cluster.in_phase("g", "Failed") == 3, "the kubelet has no room for the others")
+        await cluster.until(lambda: cluster.phase("g") == "Failed", "the group says that it has failed")
+        reasons = {one.type: one.reason for one in cluster.group("g").status.conditions or ()}
+        assert reasons["Scheduled"] == "MembersFailed"
