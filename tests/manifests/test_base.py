@@ -1,19 +1,17 @@
-"""The base as `kubectl apply -k` sends it: it has resources alone, so what is sent is what the files say."""
+"""The base as `kubectl apply -k` sends it."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from gangline.service.lifecycle import CANCEL_S
 from gangline.service.process_settings import ProcessSettings
+from tests.support.kustomize import MANIFESTS, Object, of_kind, render
 
-BASE = Path(__file__).parent.parent.parent / "manifests" / "base"
+BASE = MANIFESTS / "base"
 SERVICES = ("scheduler", "controller")
 WRITES = {"create", "update", "patch", "delete", "deletecollection", "*"}
-
-Object = dict[str, Any]
 
 
 def read(path: Path) -> list[Object]:
@@ -22,12 +20,7 @@ def read(path: Path) -> list[Object]:
 
 @pytest.fixture(scope="module")
 def objects() -> list[Object]:
-    (kustomization,) = read(BASE / "kustomization.yaml")
-    return [object_ for name in kustomization["resources"] for object_ in read(BASE / name)]
-
-
-def of_kind(objects: list[Object], kind: str) -> dict[str, Object]:
-    return {object_["metadata"]["name"]: object_ for object_ in objects if object_["kind"] == kind}
+    return render(BASE)
 
 
 def rights(role: Object) -> set[tuple[str, str]]:
@@ -81,8 +74,6 @@ def test_the_scheduler_may_do_what_it_needs_and_no_more(objects: list[Object]) -
         ("watch", "scheduling.x-k8s.io/podgroups"),
         ("list", "scheduling.k8s.io/priorityclasses"),
         ("watch", "scheduling.k8s.io/priorityclasses"),
-        ("list", "policy/poddisruptionbudgets"),
-        ("watch", "policy/poddisruptionbudgets"),
         ("create", "events.k8s.io/events"),
         ("patch", "events.k8s.io/events"),
     }
@@ -144,6 +135,7 @@ def test_a_deployment_runs_one_confined_process_at_a_time(objects: list[Object],
     assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
     assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
     assert pod["serviceAccountName"] == f"gangline-{service}"
+    assert pod["priorityClassName"] in of_kind(objects, "PriorityClass")
     assert pod["enableServiceLinks"] is False
     assert pod["terminationGracePeriodSeconds"] > ProcessSettings().grace_s + CANCEL_S
     assert pod["securityContext"] == {

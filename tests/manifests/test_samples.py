@@ -1,0 +1,90 @@
+"""Each sample is what it says: applied by kubectl to the cluster of `gangline sandbox`, it ends as its first lines claim."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+from msgspec import Struct
+
+from gangline.contract.names import DEFAULT_SCHEDULER_NAME
+from tests.support.cluster import Cluster, running_cluster
+from tests.support.kustomize import MANIFESTS, kubectl
+from tests.support.manifests import nodes
+
+SAMPLES: Final = sorted(path for path in (MANIFESTS / "samples").glob("*.yaml") if path.name != "kustomization.yaml")
+THE_SANDBOX: Final = nodes(3, cpu="8", memory="32Gi")
+CLAIM: Final = re.compile(
+    r"# ends: (?:pg/(?P<group>\S+) (?P<phase>[A-Z][a-z]+)(?P<figures>(?:, [a-z]+ [0-9]+)+)"
+    r"|job/(?P<job>\S+) Complete"
+    r"|pods of app=(?P<app>\S+) Running, (?P<running>[0-9]+) of (?P<all>[0-9]+))"
+)
+
+
+class Claim(Struct, frozen=True):
+    """A line `# ends: ...` of a sample."""
+
+    text: str
+    fields: dict[str, str]
+
+    async def holds(self, cluster: Cluster) -> None:
+        """Wait until the cluster is as the line says."""
+        await cluster.until(self._test(cluster), self.text)
+        if job := self.fields.get("job"):
+            await kubectl(cluster.kubeconfig, "wait", f"job/{job}", "--for=condition=Complete", "--timeout=30s")
+
+    def _test(self, cluster: Cluster) -> Callable[[], bool]:
+        if group := self.fields.get("group"):
+            figures = dict(re.findall(r"([a-z]+) ([0-9]+)", self.fields["figures"]))
+            return lambda: (
+                cluster.phase(group) == self.fields["phase"]
+                and {name: str(getattr(cluster.group(group).status, name)) for name in figures} == figures
+            )
+        if app := self.fields.get("app"):
+            return lambda: (
+                (cluster.running(app), len(cluster.of(app))) == (int(self.fields["running"]), int(self.fields["all"]))
+            )
+        return lambda: True
+
+
+def claims(sample: Path) -> list[Claim]:
+    """Read what a sample claims; fails on a claim that is not in a checked form."""
+    lines = [line for line in sample.read_text(encoding="utf-8").splitlines() if line.startswith("# ends:")]
+    matches = [CLAIM.fullmatch(line) for line in lines]
+    assert all(matches), f"not in a checked form: {lines}"
+    return [
+        Claim(match[0], {key: value for key, value in match.groupdict().items() if value}) for match in matches if match
+    ]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+async def test_a_sample_ends_as_it_claims(sample: Path) -> None:
+    async with running_cluster(THE_SANDBOX) as cluster:
+        await kubectl(cluster.kubeconfig, "apply", "--validate=strict", "-f", sample)
+        assert claims(sample), f"{sample.name} claims nothing"
+        for claim in claims(sample):
+            await claim.holds(cluster)
+
+
+async def test_all_samples_together_end_as_they_claim() -> None:
+    async with running_cluster(THE_SANDBOX) as cluster:
+        await kubectl(cluster.kubeconfig, "apply", "-k", MANIFESTS / "samples")
+        for claim in (claim for sample in SAMPLES for claim in claims(sample)):
+            await claim.holds(cluster)
+
+
+def test_the_samples_are_all_listed() -> None:
+    (kustomization,) = yaml.safe_load_all((MANIFESTS / "samples/kustomization.yaml").read_text(encoding="utf-8"))
+
+    assert sorted(kustomization["resources"]) == [path.name for path in SAMPLES]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_every_workload_of_a_sample_names_our_scheduler(sample: Path) -> None:
+    objects = list(yaml.safe_load_all(sample.read_text(encoding="utf-8")))
+    templates = [object_["spec"]["template"] for object_ in objects if "template" in object_["spec"]]
+
+    assert templates
+    assert {template["spec"]["schedulerName"] for template in templates} == {DEFAULT_SCHEDULER_NAME}
