@@ -1,7 +1,7 @@
 """Pods, as a partial Struct: the fields that gangs, feasibility and status read, and no others.
 
-Quantities stay as they came (`str | int | float`); `contract.quantity` reads them. Whatever is
-only tested for presence (inter-pod affinity, claims) is kept as a list of opaque objects.
+What is not read cannot make a pod unreadable. Quantities stay as they came (`str | int | float`); `contract.quantity` reads them. Whatever is
+only tested for presence (inter-pod affinity, claims) is kept as opaque objects.
 """
 
 from datetime import datetime
@@ -19,8 +19,6 @@ class ResourceRequirements(Struct, frozen=True, kw_only=True, rename="camel"):
     """Requests of a container or a pod."""
 
     requests: dict[str, Quantity] | None = None
-    limits: dict[str, Quantity] | None = None
-    claims: tuple[Opaque, ...] | None = None
 
 
 class ContainerPort(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -93,21 +91,13 @@ class Affinity(Struct, frozen=True, kw_only=True, rename="camel"):
 class TopologySpreadConstraint(Struct, frozen=True, kw_only=True, rename="camel"):
     """A spread constraint; only hard ones (DoNotSchedule) matter to feasibility."""
 
-    topology_key: str = ""
     when_unsatisfiable: str = ""
-
-
-class PersistentVolumeClaimSource(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A volume that names a claim."""
-
-    claim_name: str = ""
 
 
 class Volume(Struct, frozen=True, kw_only=True, rename="camel"):
     """A volume; only claims matter to scheduling."""
 
-    name: str = ""
-    persistent_volume_claim: PersistentVolumeClaimSource | None = None
+    persistent_volume_claim: Opaque | None = None
     ephemeral: Opaque | None = None
 
 
@@ -117,7 +107,6 @@ class PodSpec(Struct, frozen=True, kw_only=True, rename="camel"):
     node_name: str | None = None
     scheduler_name: str | None = None
     priority: int | None = None
-    priority_class_name: str | None = None
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] | None = None
@@ -135,7 +124,6 @@ class TerminatedState(Struct, frozen=True, kw_only=True, rename="camel"):
     """How a container ended."""
 
     finished_at: datetime | None = None
-    reason: str | None = None
 
 
 class ContainerState(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -158,8 +146,6 @@ class PodStatus(Struct, frozen=True, kw_only=True, rename="camel"):
 
     phase: str | None = None
     reason: str | None = None
-    message: str | None = None
-    nominated_node_name: str | None = None
     conditions: tuple[Condition, ...] | None = None
     container_statuses: tuple[ContainerStatus, ...] | None = None
     init_container_statuses: tuple[ContainerStatus, ...] | None = None

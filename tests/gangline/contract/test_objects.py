@@ -320,3 +320,23 @@ def test_seconds_since_the_epoch() -> None:
 
 def test_the_null_table_covers_the_whole_tree() -> None:
     assert len(NULLS) > 100
+
+
+def test_fields_that_nobody_reads_cannot_make_a_pod_unreadable() -> None:
+    odd: dict[str, object] = {
+        "spec": {
+            "priorityClassName": 7,
+            "containers": [{"name": "a", "resources": {"limits": "many", "claims": {"name": "gpu"}}}],
+            "topologySpreadConstraints": [{"topologyKey": ["zone"], "whenUnsatisfiable": "ScheduleAnyway"}],
+            "volumes": [{"name": 1, "persistentVolumeClaim": {"claimName": None}}],
+        },
+        "status": {
+            "message": {},
+            "nominatedNodeName": 1,
+            "containerStatuses": [{"name": "a", "state": {"terminated": {"reason": 137}}}],
+        },
+    }
+
+    pod = msgspec.json.decode(msgspec.json.encode(odd), type=Pod)
+
+    assert [volume.persistent_volume_claim is not None for volume in pod.spec.volumes or ()] == [True]
