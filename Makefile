@@ -59,8 +59,9 @@ verify: generate ## Fail if a generated file is not what is committed.
 mutants: .venv/dev.stamp ## Break the code on purpose; fail if no test notices.
 	$(BIN)/python -m tests.mutants.run
 
-bench: .venv/dev.stamp ## Measure; prints figures, asserts wide floors.
-	$(BIN)/python -m pytest tests/bench -p no:xdist
+bench: .venv/dev.stamp ## Measure; prints figures.
+	$(BIN)/python -m tests.bench.bench_placement
+	$(BIN)/python -m tests.bench.bench_gangs
 
 lock: .venv/dev.stamp ## Resolve requirements/*.txt anew from pyproject.toml.
 	$(COMPILE) --upgrade -o requirements/runtime.txt
