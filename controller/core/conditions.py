@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from controller.core.member import Member, Verdict
 from controller.core.timeouts import is_complete
-from gangline.contract.counting import Counts, is_finished, is_foreign, is_member, need
+from gangline.contract.counting import Counts, is_mismatched, need
 from gangline.contract.meta import Condition
 from gangline.contract.podgroup import Phase
 
@@ -136,7 +136,7 @@ def _timed_out(facts: GroupFacts, *, was_raised: bool) -> list[Condition]:
 
 
 def _scheduler_mismatch(facts: GroupFacts, *, was_raised: bool) -> list[Condition]:
-    strangers = [member for member in facts.members if _waits_for_another_scheduler(member)]
+    strangers = [member for member in facts.members if is_mismatched(member.facts)]
     if strangers:
         names = sorted({member.scheduler_name for member in strangers})[:_NAMES_SHOWN]
         words = f"{len(strangers)} members wait for another scheduler ({', '.join(names)}) and do not count until bound"
@@ -146,7 +146,3 @@ def _scheduler_mismatch(facts: GroupFacts, *, was_raised: bool) -> list[Conditio
         return []
     reason = ConditionReason.SCHEDULERS_AGREE
     return [_condition(ConditionType.SCHEDULER_MISMATCH, status=False, reason=reason, message="")]
-
-
-def _waits_for_another_scheduler(member: Member) -> bool:
-    return is_member(member.facts) and is_foreign(member.facts) and not is_finished(member.facts)

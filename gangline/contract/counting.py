@@ -211,9 +211,9 @@ def quorum(min_member: int | None) -> int:
     return max(min_member or 1, 1)
 
 
-def mismatched(members: Iterable[Countable]) -> int:
-    """How many members wait for a scheduler that is none of ours; above 0 the group says `SchedulerMismatch`."""
-    return sum(1 for member in members if is_member(member) and is_foreign(member) and not is_finished(member))
+def is_mismatched(member: Countable) -> bool:
+    """Tell whether a member waits for a scheduler that is none of ours; the group then says `SchedulerMismatch`."""
+    return is_member(member) and is_foreign(member) and not is_finished(member)
 
 
 def _finished_after(member: Countable, time_s: float) -> bool:
