@@ -27,6 +27,10 @@ from gangline.contract.meta import Condition
 from gangline.contract.podgroup import Phase
 
 _NAMES_SHOWN: Final = 3
+_MEMBERS_MISSING: Final = frozenset({"GangIncomplete", "SchedulerMismatch"})
+"""Reasons of waiting pods that say that the gang is incomplete."""
+_GROUP_MISSING: Final = "PodGroupNotFound"
+"""Reason of pods that wait for a PodGroup to be made."""
 
 
 class ConditionType(StrEnum):
@@ -97,7 +101,7 @@ def _shortfall(facts: GroupFacts) -> Verdict:
     said = _said_by_most(facts.run)
     incomplete = not is_complete(facts.min_member, counts)
     # A pod's word may be older than what we see: it is repeated only where it can be true.
-    if said is not None and incomplete == (said.reason == ConditionReason.GANG_INCOMPLETE):
+    if said is not None and said.reason != _GROUP_MISSING and incomplete == (said.reason in _MEMBERS_MISSING):
         return said
     return _too_few(facts) if incomplete else _unanswered(facts)
 

@@ -250,6 +250,8 @@ def test_gated_members_do_not_start_the_clock() -> None:
 
 UNSCHEDULABLE = ("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu")
 INCOMPLETE = ("GangIncomplete", "2 of 3 members exist; the StatefulSet makes one pod at a time")
+MISMATCH = ("SchedulerMismatch", "2 of 3 members are here; 1 names another scheduler")
+NOT_FOUND = ("PodGroupNotFound", "PodGroup ns/pg does not exist")
 SAID = [
     # id, minMember, pods, what waiting pods say, status and reason of Scheduled
     ("bound", 3, "BBB", None, "True", "QuorumReached"),
@@ -261,6 +263,9 @@ SAID = [
     ("too few", 3, "PP", None, "False", "GangIncomplete"),
     ("too few, in the scheduler's words", 3, "PP", INCOMPLETE, "False", "GangIncomplete"),
     ("too few, and an old word about room", 3, "PP", UNSCHEDULABLE, "False", "GangIncomplete"),
+    ("too few, for some name another scheduler", 3, "PP", MISMATCH, "False", "SchedulerMismatch"),
+    ("an old word about another scheduler", 3, "PPP", MISMATCH, "False", "AwaitingScheduler"),
+    ("an old word from before the group was made", 3, "PPP", NOT_FOUND, "False", "AwaitingScheduler"),
     ("failed", 3, "FRR", None, "False", "MembersFailed"),
     ("no pods", 3, "", None, "False", "GangIncomplete"),
 ]
