@@ -9,6 +9,7 @@ COMMANDS: Final = {
     "demo": "Walk through what a gang scheduler does, each step verified.",
     "kubelets": "Bring up simulated nodes on any API server.",
     "sandbox": "Run a small Kubernetes in this process.",
+    "why": "Say why a pod or a gang waits, and what to do next.",
 }
 
 

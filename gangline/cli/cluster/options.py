@@ -38,9 +38,9 @@ def access_options(command: F) -> F:
 
 def namespace_option(command: F) -> F:
     """Add -n."""
-    return click.option(
-        "-n", "--namespace", metavar="NAME", help="Namespace; else that of the context, else default."
-    )(command)
+    return click.option("-n", "--namespace", metavar="NAME", help="Namespace; else that of the context, else default.")(
+        command
+    )
 
 
 def scope_options(command: F) -> F:
@@ -51,9 +51,7 @@ def scope_options(command: F) -> F:
 
 def output_option(*formats: str) -> Callable[[F], F]:
     """Add -o with these formats besides the default table or text."""
-    return click.option(
-        "-o", "--output", "form", type=click.Choice(formats), help="Another form of output."
-    )
+    return click.option("-o", "--output", "form", type=click.Choice(formats), help="Another form of output.")
 
 
 def scheduler_name_option(command: F) -> F:

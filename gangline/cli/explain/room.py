@@ -34,13 +34,17 @@ _ORDER: Final = (
 
 
 class NodeStanding(Struct, frozen=True):
-    """How one node stands to a class: room for so many members, or why for none; `distance` orders near before far."""
+    """How one node stands to a class: room for so many members, or why for none; `distance` orders near before far.
+
+    `lacks` has what is free and what is offered in all of each resource that one member finds too little of.
+    """
 
     node: str
     reason: str
     detail: str
     members: int
     distance: float
+    lacks: tuple[tuple[str, int, int], ...] = ()
 
 
 class NodesAlike(Struct, frozen=True):
@@ -52,9 +56,9 @@ class NodesAlike(Struct, frozen=True):
 
 
 class Floor:
-    """The nodes of a survey with what is charged to them, pods that a rehearsal would bind included."""
+    """The members of a survey, and its nodes with what is charged to them."""
 
-    def __init__(self, survey: Survey, scheduler_names: Iterable[str], binds: Mapping[str, str]) -> None:
+    def __init__(self, survey: Survey, scheduler_names: Iterable[str]) -> None:
         self.classes = ClassTable()
         self.members: dict[str, Member] = {}
         self.ledgers: dict[str, Ledger] = {}
@@ -65,9 +69,16 @@ class Floor:
         for pod in survey.pods:
             member = reader.member_of(pod, names)
             self.members[member.uid] = member
-            self._charge(member, member.node or binds.get(member.uid, ""))
+            self._charge(member, member.node)
         for ledger in self.ledgers.values():
             self._snapshot.write_row(ledger)
+
+    def charge(self, binds: Mapping[str, str]) -> None:
+        """Count these waiting pods, by UID, on nodes where they are not yet."""
+        for uid, node in binds.items():
+            self._charge(self.members[uid], node)
+        for node in set(binds.values()):
+            self._snapshot.write_row(self.ledgers[node])
 
     def _add_node(self, name: str, node: Node) -> None:
         ledger = self.ledgers[name] = Ledger(name)
@@ -155,8 +166,14 @@ def _detail(name: str, facts: NodeFacts, member_class: MemberClass, reason: Node
         case NodeReason.UNSCHEDULABLE:
             return "cordoned"
         case NodeReason.NODE_AFFINITY:
-            wrong = [f"{key} is {_label(facts, key)}" for key, value in rules.selector if facts.labels.get(key) != value]
-            if not wrong and rules.affinity is not None and not node_selector_matches(rules.affinity, facts.labels, name):
+            wrong = [
+                f"{key} is {_label(facts, key)}" for key, value in rules.selector if facts.labels.get(key) != value
+            ]
+            if (
+                not wrong
+                and rules.affinity is not None
+                and not node_selector_matches(rules.affinity, facts.labels, name)
+            ):
                 wrong = [f"{key} is {_label(facts, key)}" for key in sorted(rules.label_keys)]
             return ", ".join(wrong)
         case _:
@@ -169,15 +186,16 @@ def _label(facts: NodeFacts, key: str) -> str:
 
 def _too_full(ledger: Ledger, requests: Mapping[str, int], lacked: list[str]) -> NodeStanding:
     facts = ledger.node or NodeFacts()
-    details, distance = [], 0.0
+    details, distance, lacks = [], 0.0, []
     for resource in lacked:
         asked, offered = requests[resource], facts.allocatable.get(resource, 0)
         free = max(0, offered - ledger.used.get(resource, 0))
         distance = max(distance, (asked - free) / asked)
+        lacks.append((resource, free, offered))
         words = f"{format_amount(resource, free)} {resource} free of {format_amount(resource, offered)}"
         details.append(f"{words}, {format_amount(resource, asked - free)} short" if offered else f"has no {resource}")
     reason = ", ".join(insufficient(resource) for resource in lacked)
-    return NodeStanding(ledger.name, reason, "; ".join(details), 0, distance)
+    return NodeStanding(ledger.name, reason, "; ".join(details), 0, distance, tuple(lacks))
 
 
 def _members(count: int) -> str:
