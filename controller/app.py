@@ -36,7 +36,7 @@ from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.resources import POD_GROUPS, PODS
 from gangline.service import logging
 from gangline.service.http import HttpServer
-from gangline.service.lifecycle import Loops, StartError, run, unless_stopped
+from gangline.service.lifecycle import Loops, StartError, repeat, run, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
 from gangline.service.process_settings import lease_key
@@ -124,6 +124,8 @@ class Controller:
         log.info("reconciling", groups=groups, pods=pods, workers=self._settings.workers)
         if self._lease is not None:
             loops.start("renew lease", self._lease.run())
+        if self._settings.validate_s:
+            loops.start("validate", repeat(self._settings.validate_s, self._watch_index))
         workers = [
             loops.start(f"worker {number}", self._reconciler.work(stop)) for number in range(self._settings.workers)
         ]
@@ -176,16 +178,30 @@ class Controller:
 
     async def _validate(self, _request: Request) -> object:
         """Answer /debug/validate: where the index and fresh lists differ, both now and a moment later."""
-        compare = partial(differences, self._index, self._client, self._settings.scheduler_name)
         try:
-            found = await compare(time.time())
-            if found:
-                await asyncio.sleep(RECHECK_S)
-                again = set(await compare(time.time()))
-                found = [difference for difference in found if difference in again]
+            return {"problems": await self._compare()}
         except ApiError as error:
-            found = [f"cannot list: {error}"]
-        return {"problems": found}
+            return {"problems": [f"cannot list: {error}"]}
+
+    async def _watch_index(self) -> None:
+        """Compare once, for the metric; a list that fails says nothing about the index."""
+        try:
+            await self._compare()
+        except ApiError as error:
+            log.warning("cannot_validate", problem=str(error))
+
+    async def _compare(self) -> list[str]:
+        """Return where the index and fresh lists differ, and count it. Raises ApiError."""
+        compare = partial(differences, self._index, self._client, self._settings.scheduler_name)
+        found = await compare(time.time())
+        if found:
+            await asyncio.sleep(RECHECK_S)
+            again = set(await compare(time.time()))
+            found = [difference for difference in found if difference in again]
+        self._metrics.cache_problems.set(len(found))
+        if found:
+            log.error("cache_problems", count=len(found), first=found[0])
+        return found
 
     def _read_gauges(self, metrics: Metrics) -> None:
         """Let each gauge be read when it is scraped."""
@@ -197,6 +213,7 @@ class Controller:
         metrics.queue_oldest_age.set_function(self._reconciler.oldest_age_s)
         metrics.watch_staleness.labels(Kind.POD).set_function(lambda: self._pods.staleness_s(self._clock.now()))
         metrics.watch_staleness.labels(Kind.POD_GROUP).set_function(lambda: self._groups.staleness_s(self._clock.now()))
+        metrics.ready.set_function(lambda: not self.problems())
         metrics.lease_held.set_function(self._holds_lease)
         metrics.events_written.set_function(lambda: self._recorder.written)
         metrics.events_dropped.set_function(lambda: self._recorder.dropped)

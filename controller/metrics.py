@@ -72,6 +72,11 @@ class Metrics:
         self.watch_staleness = self._gauge(
             "watch_staleness_seconds", "Time since the API server last gave a sign of life about a kind.", "kind"
         )
+        self.cache_problems = self._gauge(
+            "cache_problems",
+            "Differences between the index and fresh lists when they were last compared; anything but 0 is a bug.",
+        )
+        self.ready = self._gauge("ready", "1 while /readyz finds nothing wrong.")
         self.lease_held = self._gauge("lease_held", "1 while we hold the lease, or need none.")
         self.events_written = self._gauge("events_written", "Events written since the process started.")
         self.events_dropped = self._gauge("events_dropped", "Events lost since the process started.")

@@ -6,7 +6,7 @@ import socket
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import structlog
@@ -22,7 +22,7 @@ from gangline.kube.transport import ConfigurationError
 from gangline.kube.wire.errors import ApiError
 from gangline.service import lifecycle, logging
 from gangline.service.http import HttpServer
-from gangline.service.lifecycle import Loops, StartError, unless_stopped
+from gangline.service.lifecycle import Loops, StartError, repeat, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
 from gangline.service.process_settings import lease_key
@@ -30,10 +30,11 @@ from gangline.service.settings import SettingsError, load
 from scheduler.binder import Binder
 from scheduler.core.events import Kind, SettingsGiven
 from scheduler.core.machine import Scheduler
+from scheduler.core.reasons import Reason
 from scheduler.inbox import Inbox, Urgency
 from scheduler.ingest import Ingest, differences
 from scheduler.loop import Executor, Loop
-from scheduler.metrics import BACKLOG, CACHED, Metrics
+from scheduler.metrics import BACKLOG, CACHED, WAITING, Metrics
 from scheduler.settings import Settings
 from scheduler.statuswriter import StatusWriter
 
@@ -173,6 +174,8 @@ class Parts:
                 ("scheduling loop", self._loop.run(self._given)),
             ):
                 loops.start(name, loop)
+            if self._settings.validate_s:
+                loops.start("validate", repeat(self._settings.validate_s, self._watch_cache))
             log.info("started", scheduler_names=list(self._settings.scheduler_name))
             await stop.wait()
             await self._drain()
@@ -204,13 +207,25 @@ class Parts:
 
     async def validate(self, _request: web.Request) -> object:
         """Answer /debug/validate: the cache against itself, and against a fresh list of the API server."""
-        found = self._scheduler.validate()
         try:
-            found += await self._differences()
+            return {"problems": await self._compare()}
         except ApiError as error:
-            found.append(f"cannot list: {error}")
+            return {"problems": [f"cannot list: {error}"]}
+
+    async def _watch_cache(self) -> None:
+        """Compare once, for the metric; a list that fails says nothing about the cache."""
+        try:
+            await self._compare()
+        except ApiError as error:
+            log.warning("cannot_validate", problem=str(error))
+
+    async def _compare(self) -> list[str]:
+        """Return what is wrong with the cache, and count it. Raises ApiError."""
+        found = self._scheduler.validate() + await self._differences()
         self._metrics.cache_problems.set(len(found))
-        return {"problems": found}
+        if found:
+            log.error("cache_problems", count=len(found), first=found[0])
+        return found
 
     async def _differences(self) -> list[str]:
         """Return what differs from a fresh list now and a moment later: a watch is always a little behind."""
@@ -234,17 +249,23 @@ class Parts:
             label = urgency.name.lower()
             metrics.queue_depth.labels(label).set_function(partial(self._inbox.depth, urgency))
             metrics.queue_age.labels(label).set_function(partial(self._inbox.oldest_age_s, urgency))
-        for what in CACHED:
-            metrics.cached.labels(what).set_function(partial(self._size, "cached", what))
-        for state in BACKLOG:
-            metrics.backlog.labels(state).set_function(partial(self._size, "gangs", state))
+        metrics.before_scrape.refresh = self._refresh_gauges
+        metrics.ready.set_function(lambda: not self.problems())
         metrics.lease_held.set_function(self._may_bind)
         metrics.events_written.set_function(lambda: self._recorder.written)
         metrics.events_dropped.set_function(lambda: self._recorder.dropped)
 
-    def _size(self, table: Literal["cached", "gangs"], key: str) -> int:
-        sizes = self._scheduler.sizes()
-        return (sizes.cached if table == "cached" else sizes.gangs)[key]
+    def _refresh_gauges(self) -> None:
+        """Set the gauges that take a pass over all gangs."""
+        metrics, sizes, waits = self._metrics, self._scheduler.sizes(), self._scheduler.waits(self._clock.now())
+        for what in CACHED:
+            metrics.cached.labels(what).set(sizes.cached[what])
+        for state in BACKLOG:
+            metrics.backlog.labels(state).set(sizes.gangs[state])
+        for reason in Reason:
+            metrics.waiting.labels(reason).set(waits.gangs.get(reason, 0))
+        for state in WAITING:
+            metrics.longest_wait.labels(state).set(waits.longest_s[state])
 
 
 def _staleness_s(reflector: Reflector[Any], clock: Clock) -> float:

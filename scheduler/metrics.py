@@ -2,8 +2,9 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from gangline.service.metrics import RequestMetrics, loop_lag_histogram, start_at_zero
+from gangline.service.metrics import BeforeScrape, RequestMetrics, loop_lag_histogram, start_at_zero
 from scheduler.core.events import ConditionOutcome, Kind, Refusal
+from scheduler.core.reasons import Reason
 
 PREFIX = "gangline_scheduler"
 STEP_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
@@ -13,12 +14,14 @@ EVENT_CLASSES = ("room", "rules", "waiting")
 DECISIONS = ("placed", "unplaced")
 CACHED = ("pods", "nodes", "groups", "gangs", "classes", "intents", "holds")
 BACKLOG = ("ready", "parked", "binding", "incomplete", "bound")
+WAITING = ("ready", "parked", "binding", "incomplete")
 
 
 class Metrics:
     """The metric objects, on a registry of their own."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
+        self.before_scrape = BeforeScrape(registry)
         self.requests = RequestMetrics(registry, PREFIX)
         self.loop_lag = loop_lag_histogram(registry, PREFIX)
         self._declare_watches(registry)
@@ -83,15 +86,26 @@ class Metrics:
             buckets=GANG_SECONDS,
         )
         self.backlog = Gauge(f"{PREFIX}_gangs", "Gangs by state.", ("state",), registry=registry)
+        self.waiting = Gauge(
+            f"{PREFIX}_waiting_gangs", "Gangs with waiting members, by what these say.", ("reason",), registry=registry
+        )
+        self.longest_wait = Gauge(
+            f"{PREFIX}_longest_wait_seconds",
+            "How long the gang that waits longest in a state has waited; 0 where none waits.",
+            ("state",),
+            registry=registry,
+        )
         self.cached = Gauge(f"{PREFIX}_cache_size", "What the cache holds.", ("what",), registry=registry)
         self.cache_problems = Gauge(
             f"{PREFIX}_cache_problems",
-            "Differences that /debug/validate found when it was last asked; anything but 0 is a bug.",
+            "Differences between the cache and fresh lists when they were last compared; anything but 0 is a bug.",
             registry=registry,
         )
         start_at_zero(self.decisions, outcome=DECISIONS)
         start_at_zero(self.decided_members, outcome=DECISIONS)
         start_at_zero(self.backlog, state=BACKLOG)
+        start_at_zero(self.waiting, reason=Reason)
+        start_at_zero(self.longest_wait, state=WAITING)
         start_at_zero(self.cached, what=CACHED)
 
     def _declare_writes(self, registry: CollectorRegistry) -> None:
@@ -117,6 +131,7 @@ class Metrics:
         self.events_dropped = Gauge(
             f"{PREFIX}_events_dropped", "Kubernetes Events lost since the process started.", registry=registry
         )
+        self.ready = Gauge(f"{PREFIX}_ready", "1 while /readyz finds nothing wrong.", registry=registry)
         self.lease_held = Gauge(
             f"{PREFIX}_lease_held", "1 while this process may bind (lease held, or none asked for).", registry=registry
         )

@@ -158,6 +158,13 @@ def _log_death(error: Exception) -> None:
             log.error("main_died", exc_info=error)
 
 
+async def repeat(pause_s: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Do `work` again and again, after a pause each time."""
+    while True:
+        await asyncio.sleep(pause_s)
+        await work()
+
+
 async def unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
     """Wait for `work`, at most until `stop`; say whether it came to its end."""
     async with asyncio.TaskGroup() as group:

@@ -4,13 +4,15 @@ Names are `<prefix>_<what>_<unit>[_total]` with the service's prefix (`gangline_
 closed sets; the prometheus-client global registry is never used.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import product
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram, ProcessCollector
 from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 REQUEST_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 LAG_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
@@ -38,6 +40,26 @@ def loop_lag_histogram(registry: CollectorRegistry, prefix: str) -> Histogram:
         registry=registry,
         buckets=LAG_SECONDS,
     )
+
+
+class BeforeScrape(Collector):
+    """Calls `refresh` at the beginning of each scrape: for gauges that are read together, in one pass over the data.
+
+    A registry collects in the order of registration, so this is made before the gauges that it refreshes.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.refresh: Callable[[], None] = lambda: None
+        registry.register(self)
+
+    def collect(self) -> Iterable[Metric]:
+        """Refresh, and measure nothing."""
+        self.refresh()
+        return ()
+
+    def describe(self) -> Iterable[Metric]:
+        """Measure nothing."""
+        return ()
 
 
 class RequestMetrics:

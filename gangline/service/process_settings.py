@@ -63,6 +63,15 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
         Setting("A kind not heard of for longer makes the process not ready.", unit="seconds"),
         Meta(gt=0),
     ] = 180.0
+    validate_s: Annotated[
+        float,
+        Setting(
+            "How often what is remembered is compared with fresh lists, as /debug/validate does, and differences are "
+            "counted in a metric; 0: only when asked.",
+            unit="seconds",
+        ),
+        Meta(ge=0),
+    ] = 0.0
     grace_s: Annotated[
         float,
         Setting("How long writes under way may take after SIGTERM.", unit="seconds"),

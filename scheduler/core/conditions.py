@@ -4,6 +4,7 @@ Each gang has one thing to say, and all its waiting members say the same; a pod 
 A change of reason is written at once, a change of numbers now and then, and nothing that the pod says already.
 """
 
+from collections import Counter
 from enum import Enum, auto
 from typing import Final, assert_never
 
@@ -112,6 +113,11 @@ class Conditions:
         if voice is None or voice.wanted is None:
             return None
         return voice.cure if voice.cure is not None and voice.cure == voice.published else voice.wanted
+
+    def count_reasons(self) -> dict[str, int]:
+        """Count the gangs that would say each reason right now."""
+        reasons = (voice.wanted.reason for voice in self._voices.values() if voice.wanted is not None)
+        return Counter(reasons)
 
     # What has happened
 

@@ -67,6 +67,13 @@ class Sizes(Struct, frozen=True):
     gangs: dict[str, int]
 
 
+class Waits(Struct, frozen=True):
+    """How the gangs wait: how many for each reason, and the longest wait in seconds in each state."""
+
+    gangs: dict[str, int]
+    longest_s: dict[str, float]
+
+
 class Scheduler:
     """Deterministic, without I/O: equal events at equal times give equal steps."""
 
@@ -244,6 +251,10 @@ class Scheduler:
             "holds": len(self._holds),
         }
         return Sizes(cached, self._triage.count())
+
+    def waits(self, now: float) -> Waits:
+        """Sum up how the gangs wait, in one pass."""
+        return Waits(self._conditions.count_reasons(), self._triage.longest_waits_s(now))
 
     def gangs(self, now: float) -> list[dict[str, Any]]:
         """Describe every gang as it is now, in JSON-able values, with what its waiting members would say."""

@@ -65,6 +65,14 @@ class Triage:
         """Take in that the gang was tried and does not fit."""
         self._states[key] = GangState.PARKED
 
+    def longest_waits_s(self, now: float) -> dict[str, float]:
+        """Return how long the gang that waits longest in each state has waited; 0 where none does."""
+        longest = {state.value: 0.0 for state in GangState if state is not GangState.BOUND}
+        for key, since in self._waiting_since.items():
+            state = self.state_of(key).value
+            longest[state] = max(longest[state], now - since)
+        return longest
+
     def count(self) -> dict[str, int]:
         """Count the gangs in each state."""
         counts = Counter(self._states.values())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gangline.service.lifecycle import LoopDiedError, Loops, StartError, supervise
+from gangline.service.lifecycle import LoopDiedError, Loops, StartError, repeat, supervise
 
 Stop = asyncio.Event
 
@@ -147,6 +147,20 @@ async def test_a_main_that_returns_by_itself_is_an_error() -> None:
         await returns()
 
     assert await judged(main) == (1, [{"event": "main_ended_early"}])
+
+
+@pytest.mark.looptime
+async def test_work_is_repeated_with_a_pause_before_each_time() -> None:
+    begun: list[float] = []
+
+    async def work() -> None:
+        begun.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(1.0)
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(35.0):
+            await repeat(10.0, work)
+    assert begun == [10.0, 21.0, 32.0]
 
 
 @pytest.mark.looptime

@@ -1,6 +1,6 @@
-from prometheus_client import REGISTRY, CollectorRegistry, Counter
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge
 
-from gangline.service.metrics import RequestMetrics, loop_lag_histogram, new_registry, start_at_zero
+from gangline.service.metrics import BeforeScrape, RequestMetrics, loop_lag_histogram, new_registry, start_at_zero
 
 
 def samples(registry: CollectorRegistry, name: str) -> dict[tuple[str, ...], float]:
@@ -46,3 +46,12 @@ def test_closed_labels_exist_before_anything_happened() -> None:
     assert samples(registry, "bound_total") == {
         (outcome, kind): 0.0 for outcome in ("bound", "refused") for kind in ("first", "repair")
     }
+
+
+def test_gauges_that_are_read_together_are_refreshed_once_for_each_scrape() -> None:
+    registry = CollectorRegistry()
+    before = BeforeScrape(registry)
+    gauges = [Gauge(name, "One of two.", registry=registry) for name in ("first", "second")]
+    before.refresh = lambda: [gauge.inc() for gauge in gauges] and None
+
+    assert [samples(registry, name)[()] for name in ("first", "second")] == [1.0, 2.0]
