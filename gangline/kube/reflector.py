@@ -14,7 +14,7 @@ from gangline.kube.clock import MonotonicClock
 from gangline.kube.connection import Lines
 from gangline.kube.wire import requests
 from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Synced, T, Unreadable
-from gangline.kube.wire.errors import ApiError
+from gangline.kube.wire.errors import ApiError, Gone
 from gangline.kube.wire.resources import Resource
 from gangline.kube.wire.watch import ListPage, OpenWatch, Wait, WatchMachine
 
@@ -96,7 +96,9 @@ class Reflector(Generic[T]):
                         assert_never(order)
             except ApiError as error:
                 self._machine.failed(error, self._clock.now())
-                log.info("watch_interrupted", resource=self._resource.plural, error=str(error))
+                passes = error.transient or isinstance(error, Gone)
+                say = log.info if passes else log.warning
+                say("watch_interrupted", resource=self._resource.plural, error=str(error))
 
     async def _list(self, order: ListPage) -> None:
         request = requests.list_page(

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from gangline.base.clock import ManualClock
 from gangline.contract.pod import Pod
@@ -226,6 +227,26 @@ async def test_permission_lost_and_regained(tmp_path: Path) -> None:
     assert followed.problems == ["410 Gone: no", "403 Forbidden: no", "403 Forbidden: no"]
     assert followed.words == ["+a", "=", ">7", "+a", "=", ">20"]
     assert synced
+
+
+@pytest.mark.parametrize(
+    ("step", "warns"),
+    [
+        pytest.param(refusing(403, "Forbidden"), True, id="forbidden"),
+        pytest.param(refusing(404, "NotFound"), True, id="kind-not-installed"),
+        pytest.param(refusing(503, "ServiceUnavailable"), False, id="away"),
+        pytest.param(refusing(410, "Expired"), False, id="expired"),
+    ],
+)
+async def test_what_does_not_pass_by_itself_is_a_warning(tmp_path: Path, step: Step, *, warns: bool) -> None:
+    with capture_logs() as lines:
+        async with (
+            ScriptedServer(script(step, listing(5, "a"))) as server,
+            following(tmp_path, server) as followed,
+        ):
+            await followed.until(lambda: followed.words == ["+a", "=", ">5"])
+
+    assert any(entry["log_level"] == "warning" for entry in lines) == warns
 
 
 async def test_a_web_page_instead_of_a_list_is_no_list(tmp_path: Path) -> None:
