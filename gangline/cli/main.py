@@ -6,9 +6,12 @@ from typing import Final
 import click
 
 COMMANDS: Final = {
+    "check": "Read manifests and say what would go wrong with their gangs.",
     "demo": "Walk through what a gang scheduler does, each step verified.",
     "kubelets": "Bring up simulated nodes on any API server.",
+    "nodes": "Show what is free on each node, and the largest gang that would fit.",
     "sandbox": "Run a small Kubernetes in this process.",
+    "status": "Show gangs: phase, members, how long they wait, and why.",
     "why": "Say why a pod or a gang waits, and what to do next.",
 }
 

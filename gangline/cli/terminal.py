@@ -33,7 +33,9 @@ def show(renderable: "RenderableType") -> None:
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()), color=screen.is_terminal or None)
 
 
-def columns(head: Sequence[str], rows: Iterable[Sequence[str]], *, styles: dict[str, str] | None = None) -> Any:
+def columns(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, styles: dict[str, str] | None = None, head_shown: bool = True
+) -> Any:
     """Lay out a table as kubectl does: left-aligned, no lines; `styles` colours cells by their text.
 
     On a narrow terminal the last column is wrapped, the others are kept whole.
@@ -41,7 +43,9 @@ def columns(head: Sequence[str], rows: Iterable[Sequence[str]], *, styles: dict[
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
+    table = Table(
+        box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold", show_edge=False, show_header=head_shown
+    )
     for name in head[:-1]:
         table.add_column(name, no_wrap=True, overflow="fold")
     table.add_column(head[-1], overflow="fold")
@@ -87,3 +91,8 @@ def duration(seconds: float | None) -> str:
 def age(since: datetime | None, now: datetime) -> str:
     """Write how long ago something was; `<unknown>` where nobody says."""
     return duration((now - since).total_seconds()) if since is not None else "<unknown>"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: `1 member`, `2 members`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -64,6 +64,14 @@ async def read_survey(client: Client, *, events_in: str | None = None) -> Survey
     )
 
 
+async def read_gangs(client: Client, namespace: str | None) -> Survey:
+    """List pods and PodGroups alone, of one namespace or of all. Raises ApiError where pods cannot be listed."""
+    unread: list[str] = []
+    pods = await _page(client, PODS, Pod, namespace, unread)
+    groups = await _listed(client, POD_GROUPS, PodGroup, unread, namespace)
+    return Survey(at=datetime.now(UTC), pods=pods, groups=groups, unread=tuple(unread))
+
+
 async def _pods(client: Client, namespace: str | None, unread: list[str]) -> tuple[Pod, ...] | ApiError:
     """List all pods; where that is forbidden those of one namespace, and say so."""
     try:

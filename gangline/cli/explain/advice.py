@@ -9,7 +9,8 @@ from gangline.cli.explain.case import Case
 from gangline.cli.explain.room import ROOM, NodesAlike
 from gangline.contract.counting import is_finished
 from gangline.contract.membership import GangKind
-from gangline.contract.names import API_VERSION, POD_GROUP_LABEL
+from gangline.contract.names import API_VERSION, POD_GROUP_LABEL, POD_TEMPLATE_HASH_LABEL
+from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.contract.quantity import format_amount
 from scheduler.core.model.member_class import MemberClass
@@ -135,7 +136,7 @@ def _of_class(member_class: MemberClass, wanted: int, groups: Sequence[NodesAlik
         yield from _of_nodes(member_class, group)
     asks = asked(member_class)
     if asks:
-        yield f"or free, or add, room for {missing} more: {asks} on one node for each"
+        yield f"make or add room for {missing} more: {asks} on one node for each"
 
 
 def _too_large(member_class: MemberClass, groups: Sequence[NodesAlike]) -> Iterator[str]:
@@ -212,21 +213,9 @@ def _removal(taint: str) -> str:
 
 
 def _incomplete(case: Case) -> Iterator[str]:
-    owners = sorted({member.template.owner for member in case.members if member.template.owner is not None})
+    owners = sorted(set(map(_maker, case.pods)) - {("", "")})
     for kind, name in owners:
-        match kind:
-            case "StatefulSet":
-                yield (
-                    f"re-create StatefulSet {name} with `podManagementPolicy: Parallel`: an ordered one makes its next "
-                    "pod only when the one before is ready, which a gang never lets happen"
-                )
-            case "Job":
-                yield (
-                    f"raise `parallelism` of Job {name} to {case.min_member} (and completions to at least as much), "
-                    "or lower minMember"
-                )
-            case _:
-                yield f"raise the replicas of {kind} {name}, and see whether a quota stops it: `kubectl -n {case.key.namespace} describe {kind.lower()} {name}`"
+        yield _more_pods(case, kind, name)
     if case.gated:
         yield f"{len(case.gated)} members have scheduling gates: whoever put them there must take them away"
     if not owners:
@@ -237,6 +226,36 @@ def _incomplete(case: Case) -> Iterator[str]:
             f"or start with those that are here: `kubectl -n {case.key.namespace} patch pg {case.key.name} --type merge "
             f'-p \'{{"spec":{{"minMember":{here}}}}}\'`'
         )
+
+
+def _maker(pod: Pod) -> tuple[str, str]:
+    """Return (kind, name) of what a user scales to get more pods like this, a Deployment rather than its ReplicaSet."""
+    owner = pod.metadata.controller
+    if owner is None:
+        return ("", "")
+    template_hash = (pod.metadata.labels or {}).get(POD_TEMPLATE_HASH_LABEL)
+    if owner.kind == "ReplicaSet" and template_hash and owner.name.endswith(f"-{template_hash}"):
+        return ("Deployment", owner.name.removesuffix(f"-{template_hash}"))
+    return (owner.kind, owner.name)
+
+
+def _more_pods(case: Case, kind: str, name: str) -> str:
+    namespace, minimum = case.key.namespace, case.min_member
+    match kind:
+        case "StatefulSet":
+            return (
+                f"re-create StatefulSet {name} with `podManagementPolicy: Parallel`: an ordered one makes its next pod "
+                "only when the one before is ready, which a gang never lets happen"
+            )
+        case "Job":
+            return f"raise parallelism (and completions) of Job {name} to {minimum} or more, or lower minMember"
+        case "Deployment" | "ReplicaSet":
+            return (
+                f"if {kind} {name} asks for fewer: `kubectl -n {namespace} scale {kind.lower()}/{name} "
+                f"--replicas {minimum}`; else see what stops it: `kubectl -n {namespace} describe {kind.lower()} {name}`"
+            )
+        case _:
+            return f"see why {kind} {name} makes no more pods: `kubectl -n {namespace} describe {kind.lower()} {name}`"
 
 
 def _no_group(case: Case, groups: Iterable[PodGroup]) -> Iterator[str]:

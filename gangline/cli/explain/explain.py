@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from gangline.cli.cluster.rehearsal import Rehearsal, rehearse
-from gangline.cli.cluster.survey import Survey
+from gangline.cli.cluster.survey import RecordedEvent, Survey
 from gangline.cli.cluster.views import GangView, Views, ahead_of
 from gangline.cli.explain.advice import ClassRoom, advise, asked
 from gangline.cli.explain.answer import (
@@ -24,6 +24,7 @@ from gangline.cli.explain.case import Case, case_of
 from gangline.cli.explain.room import Floor, NodesAlike, grouped
 from gangline.cli.explain.target import Target, find
 from gangline.cli.explain.verdict import Verdict, of_gang, of_pod, told
+from gangline.cli.terminal import counted
 from gangline.contract.membership import GangKey, GangKind
 from gangline.contract.meta import epoch_seconds
 from gangline.contract.pod import Pod
@@ -134,7 +135,7 @@ def _needs(case: Case, floor: Floor) -> Iterator[str]:
         rules = ", ".join(f"{key}={value}" for key, value in member_class.rules.selector)
         where = f", on nodes with {rules}" if rules else ""
         where += ", on nodes that match its node affinity" if member_class.rules.affinity is not None else ""
-        yield f"{number} waiting member(s), each {asked(member_class) or 'no more than a pod slot'}{where}"
+        yield f"{counted(number, 'waiting member')}, each {asked(member_class) or 'no more than a pod slot'}{where}"
     if case.group is not None and case.group.spec.min_resources:
         facts = group_facts(case.group)
         sums = ", ".join(f"{format_amount(name, amount)} {name}" for name, amount in facts.min_resources)
@@ -154,7 +155,7 @@ def _rooms(case: Case, floor: Floor) -> Iterator[ClassRoom]:
 def _missing(case: Case, verdict: Verdict, view: GangView | None, rooms: Sequence[ClassRoom]) -> Iterator[str]:
     need = view.need if view is not None and view.need else case.need
     if verdict.reason == Reason.GANG_INCOMPLETE:
-        yield f"{max(0, case.need - len(case.waiting))} more pods ({len(case.waiting)} of {case.need} are here)"
+        yield f"{counted(max(0, case.need - len(case.waiting)), 'more pod')} ({len(case.waiting)} of {case.need} are here)"
     elif verdict.reason == Reason.POD_GROUP_NOT_FOUND:
         yield f"the PodGroup {case.key.name} in namespace {case.key.namespace}"
     elif verdict.reason == Reason.UNSCHEDULABLE:
@@ -200,7 +201,7 @@ def _happened(case: Case, survey: Survey) -> list[Happening]:
     for event in sorted(events, key=lambda one: str(one.last_seen or ""), reverse=True):
         what = f"{event.regarding.kind.lower()}/{event.regarding.name}"
         happening = Happening(event.last_seen, what, event.reason, event.note or "")
-        found.setdefault((event.reason, _words(event.note or "", event.regarding.name)), happening)
+        found.setdefault((event.reason, _words(event)), happening)
     said = told(case.pods)
     if said is not None and not any(one.note == said.message for one in found.values()):
         words = Happening(said.last_transition_time, "condition PodScheduled", said.reason or "", said.message or "")
@@ -214,9 +215,10 @@ def _happened(case: Case, survey: Survey) -> list[Happening]:
     return sorted(found.values(), key=lambda one: str(one.at or ""), reverse=True)[:_HAPPENINGS]
 
 
-def _words(note: str, name: str) -> str:
+def _words(event: RecordedEvent) -> str:
     """Strip what tells one pod's event from another's."""
-    return note.replace(name, "").split(" to node ")[0]
+    note = event.note or ""
+    return note.replace(event.regarding.name, "").split(" to node ")[0] if event.regarding.kind == "Pod" else note
 
 
 def _unknown(verdict: Verdict, sources: Sources, survey: Survey) -> Iterator[str]:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from gangline.cli.cluster.views import GangView
 from gangline.cli.explain.answer import State
 from gangline.cli.explain.case import Case
+from gangline.cli.terminal import counted
 from gangline.contract.membership import GangKind
 from gangline.contract.meta import Condition
 from gangline.contract.pod import Pod
@@ -97,7 +98,7 @@ def _of_objects(case: Case) -> Verdict:
     if case.foreign and case.need:
         return _of_foreign(case)
     if case.gated:
-        words = f"{len(case.gated)} members of gang {case.title} are held back by scheduling gates."
+        words = f"scheduling gates hold back {counted(len(case.gated), 'member')} of gang {case.title}."
         return Verdict(State.GATED, words, "objects")
     if case.need:
         return _of_incomplete(case)
@@ -107,10 +108,10 @@ def _of_objects(case: Case) -> Verdict:
 def _of_finished(case: Case) -> Verdict:
     counts = case.counts
     if case.phase is Phase.FINISHED:
-        words = f"gang {case.title} has finished: {counts.succeeded} members succeeded."
+        words = f"gang {case.title} has finished: {counted(counts.succeeded, 'member')} succeeded."
         return Verdict(State.FINISHED, words, "objects")
     words = (
-        f"gang {case.title} has failed: {counts.failed} members failed, and the others cannot reach minMember "
+        f"gang {case.title} has failed: {counted(counts.failed, 'member')} failed, and the others cannot reach minMember "
         f"{case.min_member}."
     )
     return Verdict(State.FAILED, words, "objects")
@@ -119,14 +120,16 @@ def _of_finished(case: Case) -> Verdict:
 def _of_unplaceable(case: Case) -> Verdict:
     problem = case.unplaceable[0].template.problem
     assert problem is not None
-    words = f"{len(case.unplaceable)} members of gang {case.title} cannot be placed as they are: {problem.message}."
+    words = (
+        f"gang {case.title}: {counted(len(case.unplaceable), 'pod')} cannot be placed as written: {problem.message}."
+    )
     return Verdict(problem.reason, words, "objects")
 
 
 def _of_foreign(case: Case) -> Verdict:
     named = sorted({pod.spec.scheduler_name or "default-scheduler" for pod in case.pods if not pod.spec.node_name})
     words = (
-        f"{len(case.foreign)} members of gang {case.title} name another scheduler ({', '.join(named)}), so Gangline "
+        f"gang {case.title}: another scheduler ({', '.join(named)}) is named by {counted(len(case.foreign), 'pod')}; Gangline "
         "never looks at them."
     )
     return Verdict(Reason.SCHEDULER_MISMATCH, words, "objects")
@@ -148,7 +151,9 @@ def _of_started(case: Case) -> Verdict:
             f"{counts.bound - counts.running} do not run yet: what is left is the nodes' part."
         )
         return Verdict(State.STARTING, words, "objects")
-    return Verdict(State.RUNNING, f"nothing of gang {case.title} waits: {counts.running} members run.", "objects")
+    return Verdict(
+        State.RUNNING, f"nothing of gang {case.title} waits: {counted(counts.running, 'member')} running.", "objects"
+    )
 
 
 def told(pods: tuple[Pod, ...]) -> Condition | None:

@@ -1,0 +1,125 @@
+"""Rows of `gangline status`: each gang in one line, from its pods and its PodGroup alone."""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+
+from gangline.cli.explain.answer import State
+from gangline.cli.explain.case import Case
+from gangline.cli.explain.verdict import told
+from gangline.contract.membership import GangKind, created_time
+from gangline.contract.meta import epoch_seconds
+from gangline.contract.ordering import gang_priority
+from scheduler.core.reasons import Reason
+
+_FITTING: Final = re.compile(r"(?:Room was found for )?(\d+) of (\d+) members(?: fit)?[.;]")
+_SHOWN: Final = 60
+
+
+class GangRow(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One gang. `name` is `NAME`, or `kind/NAME` of the owner of a gang without PodGroup."""
+
+    namespace: str
+    name: str
+    kind: str
+    phase: str
+    min_member: int
+    waiting: int
+    scheduled: int
+    running: int
+    succeeded: int
+    failed: int
+    priority: int
+    age_seconds: float
+    waits_seconds: float | None = None
+    why: str = ""
+    reason: str | None = None
+    message: str | None = None
+    owners: tuple[str, ...] = ()
+
+    @property
+    def resource_name(self) -> str:
+        """What `-o name` prints."""
+        return f"podgroup.scheduling.x-k8s.io/{self.name}" if self.kind == GangKind.POD_GROUP else self.name
+
+
+def rows(cases: Iterable[Case], now: datetime) -> list[GangRow]:
+    """Return a row for each gang, in the order given."""
+    return [_row(case, epoch_seconds(now)) for case in cases]
+
+
+def _row(case: Case, now_s: float) -> GangRow:
+    counts, waiting = case.counts, (*case.waiting, *case.unplaceable)
+    reason, message = _said(case)
+    born = [created_time(case.group.metadata)] if case.group is not None else [each.created_s for each in case.members]
+    return GangRow(
+        namespace=case.key.namespace,
+        name=_name(case),
+        kind=case.key.kind,
+        phase=case.phase,
+        min_member=case.min_member,
+        waiting=len(waiting),
+        scheduled=counts.scheduled,
+        running=counts.running,
+        succeeded=counts.succeeded,
+        failed=counts.failed,
+        priority=gang_priority(case.members, None),
+        age_seconds=max(0.0, now_s - min(born, default=now_s)),
+        waits_seconds=max(0.0, now_s - min(each.created_s for each in waiting)) if waiting else None,
+        why=brief(reason, message),
+        reason=reason,
+        message=message,
+        owners=tuple(sorted({"/".join(one.template.owner).lower() for one in case.members if one.template.owner})),
+    )
+
+
+def _name(case: Case) -> str:
+    if case.key.kind is GangKind.POD_GROUP:
+        return case.key.name
+    kind, name, *_ = case.key.name.split("/")
+    return f"{kind.lower()}/{name}"
+
+
+def _said(case: Case) -> tuple[str | None, str | None]:
+    """Say why members wait: what is wrong with the gang itself, else what its pods were last told."""
+    if case.unplaceable and not case.waiting:
+        problem = case.unplaceable[0].template.problem
+        return (problem.reason, problem.message) if problem is not None else (None, None)
+    if case.foreign and case.need:
+        return Reason.SCHEDULER_MISMATCH, f"{len(case.foreign)} members name another scheduler"
+    if case.waiting:
+        said = told(case.pods)
+        return (said.reason, said.message) if said is not None else (State.NOT_SCHEDULED_YET, "no scheduler has spoken")
+    if case.gated and case.need:
+        return State.GATED, f"{len(case.gated)} members have scheduling gates"
+    if not case.pods:
+        return State.NO_PODS, f"0 of {case.min_member} pods are here"
+    if case.need and not case.counts.failed:
+        missing = f"{case.need} of {case.min_member} members are missing"
+        return Reason.GANG_INCOMPLETE, missing
+    return None, None
+
+
+def brief(reason: str | None, message: str | None) -> str:
+    """Put a reason and its message into a few words: `Unschedulable: 2 of 4 fit, Insufficient cpu`."""
+    if reason is None:
+        return ""
+    return f"{reason}: {_digest(message or '')}" if message else reason
+
+
+def _digest(message: str) -> str:
+    """Take the figures out of what the scheduler says; else its first clause."""
+    parts = []
+    fitting = _FITTING.search(message)
+    if fitting is not None:
+        parts.append(f"{fitting.group(1)} of {fitting.group(2)} fit")
+    if message.startswith("0/"):
+        reasons = message.partition(": ")[2].partition(". ")[0].rstrip(".")
+        parts.append(re.sub(r"^\d+ (node\(s\) )?", "", reasons.split(", ")[0]))
+    if incomplete := re.search(r"(\d+ of \d+) members that must start together are here", message):
+        parts.append(f"{incomplete.group(1)} are here")
+    text = ", ".join(parts) or message.partition(";")[0]
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

@@ -1,0 +1,157 @@
+"""Listing gangs, once or for as long as somebody watches."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+import click
+
+from gangline.cli.cluster.options import Access, Scope
+from gangline.cli.cluster.reading import read_gangs
+from gangline.cli.cluster.session import Failure, namespace_of, talk
+from gangline.cli.cluster.survey import Survey
+from gangline.cli.explain.case import cases
+from gangline.cli.explain.room import Floor
+from gangline.cli.gangs import GangRow, rows
+from gangline.cli.terminal import columns, duration, show
+from gangline.contract.meta import Key
+from gangline.contract.pod import Pod
+from gangline.contract.podgroup import PodGroup
+from gangline.kube.client import Client
+from gangline.kube.reflector import Change, Observed, Reflector, Removed
+from gangline.kube.wire.changes import HasMetadata
+from gangline.kube.wire.resources import POD_GROUPS, PODS
+
+T = TypeVar("T", bound=HasMetadata)
+
+SETTLE_S: Final = 0.3
+"""A gang changes with each of its pods: what comes within this time is printed once."""
+INTERRUPTED: Final = 130
+_PHASE_STYLES: Final = {
+    "Running": "green",
+    "Finished": "blue",
+    "Failed": "red",
+    "Pending": "yellow",
+    "Scheduling": "yellow",
+}
+
+
+def list_gangs(
+    access: Access, scope: Scope, name: str | None, scheduler_names: tuple[str, ...]
+) -> tuple[list[GangRow], str]:
+    """Return the gangs of a scope, and the scope in words. Raises Failure where a named one does not exist."""
+    namespace = None if scope.every else namespace_of(access, scope.namespace)
+    where = "any namespace" if namespace is None else f"namespace {namespace}"
+    survey = talk(access, lambda client: read_gangs(client, namespace))
+    for problem in survey.unread:
+        click.echo(f"warning: not read: {problem}", err=True)
+    found = gang_rows(survey, scheduler_names, name)
+    if name is not None and not found:
+        raise Failure(f'gang "{name}" not found in {where}; `gangline status -A` shows all')
+    return found, where
+
+
+def gang_rows(survey: Survey, scheduler_names: Iterable[str], name: str | None) -> list[GangRow]:
+    """Return a row for each gang of a survey, or for the one of this name."""
+    found = rows(cases(survey, Floor(survey, scheduler_names)).values(), survey.at)
+    return [row for row in found if name is None or name in (row.name, row.resource_name, f"podgroup/{row.name}")]
+
+
+def table(found: Iterable[GangRow], *, wide: bool, namespaces: bool, head: bool = True) -> Any:
+    """Lay out rows as a table."""
+    names = ["NAME", "PHASE", "MIN", "WAITING", "SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "AGE", "WAITS"]
+    more = ["PRIORITY", "OWNER"] if wide else []
+    titles = [*(["NAMESPACE"] if namespaces else []), *names, *more, "WHY"]
+    cells = [_cells(row, wide=wide, namespaces=namespaces) for row in found]
+    return columns(titles, cells, styles=_PHASE_STYLES, head_shown=head)
+
+
+def _cells(row: GangRow, *, wide: bool, namespaces: bool) -> list[str]:
+    counts = (row.min_member, row.waiting, row.scheduled, row.running, row.succeeded, row.failed)
+    times = (duration(row.age_seconds), duration(row.waits_seconds))
+    more = [str(row.priority), ",".join(row.owners)] if wide else []
+    why = f"{row.reason}: {row.message}" if wide and row.reason and row.message else row.why
+    return [*([row.namespace] if namespaces else []), row.name, row.phase, *map(str, counts), *times, *more, why]
+
+
+def follow(access: Access, scope: Scope, name: str | None, scheduler_names: tuple[str, ...], *, wide: bool) -> None:
+    """Print gangs, and each again when it changes, until interrupted."""
+    namespace = None if scope.every else namespace_of(access, scope.namespace)
+
+    def printed(found: list[GangRow], *, head: bool) -> None:
+        show(table(found, wide=wide, namespaces=scope.every, head=head))
+
+    async def conversation(client: Client) -> None:
+        await read_gangs(client, namespace)
+        await Watching(client, namespace, name, scheduler_names).run(printed)
+
+    try:
+        talk(access, conversation)
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+
+
+class Watching:
+    """Follows pods and PodGroups, and prints the gangs that have changed."""
+
+    def __init__(
+        self, client: Client, namespace: str | None, name: str | None, scheduler_names: tuple[str, ...]
+    ) -> None:
+        self._name = name
+        self._scheduler_names = scheduler_names
+        self._pods: dict[Key, Pod] = {}
+        self._groups: dict[Key, PodGroup] = {}
+        self._changed = asyncio.Event()
+        self._watches = (
+            Reflector(client, PODS, Pod, self._taker(self._pods), namespace=namespace),
+            Reflector(client, POD_GROUPS, PodGroup, self._taker(self._groups), namespace=namespace),
+        )
+
+    async def run(self, printed: Callable[..., None]) -> None:
+        """Print until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for watch in self._watches:
+                group.create_task(watch.run(), name="watch")
+            await self._print_changes(printed)
+
+    async def _print_changes(self, printed: Callable[..., None]) -> None:
+        shown: dict[tuple[str, str], tuple[object, ...]] = {}
+        head = True
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(SETTLE_S)
+            self._changed.clear()
+            if not all(watch.synced for watch in self._watches):
+                self._changed.set()
+                continue
+            rows_now = gang_rows(self._survey(), self._scheduler_names, self._name)
+            new = [row for row in rows_now if shown.get((row.namespace, row.name)) != _content(row)]
+            shown = {(row.namespace, row.name): _content(row) for row in rows_now}
+            if new:
+                printed(new, head=head)
+                head = False
+
+    def _survey(self) -> Survey:
+        return Survey(at=datetime.now(UTC), pods=tuple(self._pods.values()), groups=tuple(self._groups.values()))
+
+    def _taker(self, seen: dict[Key, T]) -> Callable[[Change[T]], None]:
+        def take(change: Change[T]) -> None:
+            match change:
+                case Observed(object=object_):
+                    seen[object_.metadata.key] = object_
+                case Removed(key=key):
+                    with contextlib.suppress(KeyError):
+                        del seen[key]
+                case _:
+                    pass
+            self._changed.set()
+
+        return take
+
+
+def _content(row: GangRow) -> tuple[object, ...]:
+    """Return what makes a row worth printing again: all but its times."""
+    counts = (row.min_member, row.waiting, row.scheduled, row.running, row.succeeded, row.failed)
+    return (row.phase, counts, row.why)

@@ -1,0 +1,41 @@
+"""Checking: from paths to findings."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from gangline.cli.cluster.options import Access
+from gangline.cli.manifest import rules
+from gangline.cli.manifest.documents import read
+from gangline.cli.manifest.findings import Finding, Severity
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """All findings, in the order of the files, and how many objects were looked at."""
+
+    findings: tuple[Finding, ...]
+    objects: int
+    errors: int
+    warnings: int
+
+
+def check_files(
+    paths: Sequence[str], *, namespace: str, scheduler_names: tuple[str, ...], cluster: Access | None
+) -> Outcome:
+    """Check files, also against a cluster where one is given. Raises DocumentError and Failure."""
+    documents = read(paths)
+    if cluster is None:
+        manifests = rules.gather(documents, namespace, {})
+        found = list(rules.findings(manifests, scheduler_names))
+    else:
+        from gangline.cli.cluster.reading import read_survey  # noqa: PLC0415 - slow, and only with a cluster
+        from gangline.cli.cluster.session import talk  # noqa: PLC0415
+        from gangline.cli.manifest import against  # noqa: PLC0415
+
+        survey = talk(cluster, read_survey)
+        manifests = rules.gather(documents, namespace, {group.metadata.key: group for group in survey.groups})
+        found = [*rules.findings(manifests, scheduler_names), *against.findings(manifests, survey)]
+    order = {path: place for place, path in enumerate(dict.fromkeys(one.place.file for one in documents))}
+    found.sort(key=lambda one: (order[one.file], one.line, one.document))
+    errors = sum(one.severity is Severity.ERROR for one in found)
+    return Outcome(findings=tuple(found), objects=len(documents), errors=errors, warnings=len(found) - errors)

@@ -1,0 +1,126 @@
+"""Documents: Kubernetes objects in YAML or JSON files, each with the place where it stands."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import yaml
+from msgspec import Struct
+
+STDIN: Final = "-"
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+
+
+class Place(Struct, frozen=True):
+    """Where an object begins: file, line, and which document of the file (from 1)."""
+
+    file: str
+    line: int
+    document: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Document(Struct, frozen=True):
+    """One object as it was written."""
+
+    place: Place
+    body: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.body.get("kind") or "")
+
+    @property
+    def api_version(self) -> str:
+        """Its apiVersion."""
+        return str(self.body.get("apiVersion") or "")
+
+    @property
+    def name(self) -> str:
+        """Its name, or the prefix of the name that it will get."""
+        return str(self.metadata.get("name") or self.metadata.get("generateName") or "")
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Its metadata, empty where it has none."""
+        return _mapping(self.body.get("metadata"))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Its spec, empty where it has none."""
+        return _mapping(self.body.get("spec"))
+
+
+class DocumentError(ValueError):
+    """Something that cannot be read as objects; the message says where and why."""
+
+
+def read(paths: Iterable[str]) -> list[Document]:
+    """Read files, directories (all YAML and JSON files in them) and `-` for stdin. Raises DocumentError."""
+    return [document for path in paths for name, text in _texts(path) for document in parse(text, name)]
+
+
+def _texts(path: str) -> Iterator[tuple[str, str]]:
+    if path == STDIN:
+        yield "<stdin>", click.get_text_stream("stdin").read()
+        return
+    found = Path(path)
+    try:
+        files = sorted(each for each in found.rglob("*") if each.suffix in _SUFFIXES) if found.is_dir() else [found]
+        for file in files:
+            yield str(file), file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError(f"{path}: {error}") from error
+
+
+def parse(text: str, file: str) -> list[Document]:
+    """Read every object in a text: several documents, and Lists. Raises DocumentError."""
+    loader = yaml.SafeLoader(text)
+    found: list[Document] = []
+    number = 0
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            assert node is not None
+            number += 1
+            found += _objects(loader, node, file, number)
+    except yaml.YAMLError as error:
+        raise DocumentError(f"{file}: {_yaml_problem(error)}") from error
+    finally:
+        loader.dispose()
+    return found
+
+
+def _objects(loader: Any, node: yaml.Node, file: str, number: int) -> Iterator[Document]:
+    place = Place(file, node.start_mark.line + 1, number)
+    body = loader.construct_document(node)
+    if body is None:
+        return
+    if not isinstance(body, dict):
+        raise DocumentError(f"{place}: document {number} is no object but a {type(body).__name__}")
+    if not (str(body.get("kind") or "").endswith("List") and isinstance(body.get("items"), list)):
+        yield Document(place, body)
+        return
+    for item, line in zip(body["items"], _lines_of_items(node), strict=True):
+        if isinstance(item, dict):
+            yield Document(Place(file, line, number), item)
+
+
+def _lines_of_items(node: yaml.Node) -> list[int]:
+    assert isinstance(node, yaml.MappingNode)
+    items = next(value for key, value in node.value if key.value == "items")
+    return [item.start_mark.line + 1 for item in items.value]
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"line {error.problem_mark.line + 1}: {error.problem or error}"
+    return str(error)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,85 @@
+"""`gangline status`: every gang in one line."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gangline.cli.cluster.options import (
+    Access,
+    Scope,
+    access_options,
+    examples,
+    output_option,
+    scheduler_name_option,
+    scope_options,
+)
+
+if TYPE_CHECKING:
+    from gangline.cli.gangs import GangRow
+
+
+@click.command(
+    epilog=examples(
+        "# The gangs of this namespace",
+        "gangline status",
+        "",
+        "# Of all namespaces, with priority, owner and the whole message",
+        "gangline status -A -o wide",
+        "",
+        "# One gang, and every change of it until Ctrl-C",
+        "gangline status train -w",
+        "",
+        "# Names of gangs that wait, for scripts",
+        "gangline status -A -o json | jq -r '.items[] | select(.waiting > 0) | .name'",
+    )
+)
+@click.argument("name", required=False)
+@scope_options
+@click.option("-w", "--watch", is_flag=True, help="Go on, and print each gang again when it changes.")
+@output_option("json", "yaml", "wide", "name")
+@access_options
+@scheduler_name_option
+def status(
+    *,
+    name: str | None,
+    namespace: str | None,
+    all_namespaces: bool,
+    watch: bool,
+    form: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+    scheduler_names: tuple[str, ...],
+) -> None:
+    """Show gangs: phase, members by what they do, how long they wait, and why in a few words.
+
+    Gangs without a PodGroup (by the annotation group-min-member) are shown under their owner, as kind/NAME. Figures
+    are of the current run and come from the pods themselves. `gangline why NAME` has the whole story.
+
+    Exits with 1 if a gang that was named does not exist.
+    """
+    from gangline.cli.listing import follow, list_gangs  # noqa: PLC0415 - heavy
+
+    access, scope = Access(kubeconfig, context), Scope(namespace, all_namespaces)
+    if watch:
+        if form not in (None, "wide"):
+            raise click.UsageError(f"--watch prints lines; it does not go with -o {form}")
+        follow(access, scope, name, scheduler_names, wide=form == "wide")
+        return
+    found, where = list_gangs(access, scope, name, scheduler_names)
+    _print(found, form, where, all_namespaces=all_namespaces)
+
+
+def _print(found: "list[GangRow]", form: str | None, where: str, *, all_namespaces: bool) -> None:
+    from gangline.cli.listing import table  # noqa: PLC0415
+    from gangline.cli.terminal import machine_readable, show  # noqa: PLC0415
+
+    match form:
+        case "json" | "yaml":
+            click.echo(machine_readable({"items": found}, form))
+        case "name":
+            for row in found:
+                click.echo(row.resource_name)
+        case _ if not found:
+            click.echo(f"No gangs found in {where}.", err=True)
+        case _:
+            show(table(found, wide=form == "wide", namespaces=all_namespaces))
