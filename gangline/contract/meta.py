@@ -14,6 +14,9 @@ else:
     OrDefault = T | None
 """A field that null leaves at its default, so that readers never see None. For classes based on ApiObject."""
 
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""An integer as the API has them: larger ones do not decode, so that whatever was read can be written again."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -49,7 +52,7 @@ class ObjectMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
-    generation: int | None = None
+    generation: Int64 | None = None
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
     labels: dict[str, str] | None = None
@@ -82,7 +85,7 @@ class Condition(Struct, frozen=True, kw_only=True, rename="camel"):
     message: Annotated[str | None, Meta(description="Why, as a sentence for people.")] = None
     last_transition_time: Annotated[datetime | None, Meta(description="When the status last changed.")] = None
     observed_generation: Annotated[
-        int | None,
+        Int64 | None,
         Meta(
             description="The metadata.generation that the condition was computed from.",
             extra_json_schema={"format": "int64"},

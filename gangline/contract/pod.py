@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from gangline.contract.meta import ApiObject, Condition, OrDefault
+from gangline.contract.meta import ApiObject, Condition, Int64, OrDefault
 
 Quantity = str | int | float
 Opaque = dict[str, Any]
@@ -24,7 +24,7 @@ class ResourceRequirements(Struct, frozen=True, kw_only=True, rename="camel"):
 class ContainerPort(Struct, frozen=True, kw_only=True, rename="camel"):
     """A port; only host ports matter to scheduling."""
 
-    host_port: int | None = None
+    host_port: Int64 | None = None
     host_ip: str | None = field(default=None, name="hostIP")
     protocol: str | None = None
 
@@ -106,7 +106,7 @@ class PodSpec(Struct, frozen=True, kw_only=True, rename="camel"):
 
     node_name: str | None = None
     scheduler_name: str | None = None
-    priority: int | None = None
+    priority: Int64 | None = None
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] | None = None

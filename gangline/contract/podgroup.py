@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from gangline.contract.meta import ApiObject, Condition, OrDefault
+from gangline.contract.meta import ApiObject, Condition, Int64, OrDefault
 from gangline.contract.pod import Quantity
 
 
@@ -28,7 +28,7 @@ class PodGroupSpec(Struct, frozen=True, kw_only=True, rename="camel"):
     """What you ask for. Every field can be left out, and edited at any time."""
 
     min_member: Annotated[
-        int | None,
+        Int64 | None,
         Meta(
             description=(
                 "How many members must be able to run before any of them starts: they are bound together or not at "
@@ -51,7 +51,7 @@ class PodGroupSpec(Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = None
     schedule_timeout_seconds: Annotated[
-        int | None,
+        Int64 | None,
         Meta(
             description=(
                 "After how many seconds of scheduling a complete group is reported with a Warning event and the "
@@ -95,11 +95,11 @@ class PodGroupStatus(Struct, frozen=True, kw_only=True, rename="camel"):
         Meta(description="Owners of the group's oldest member, each as namespace/name, sorted and joined by commas."),
     ] = None
     scheduled: Annotated[
-        int | None, Meta(description="Members that have a node and have not finished, whether they run yet or not.")
+        Int64 | None, Meta(description="Members that have a node and have not finished, whether they run yet or not.")
     ] = None
-    running: Annotated[int | None, Meta(description="Members whose pod phase is Running.")] = None
-    succeeded: Annotated[int | None, Meta(description="Members whose pod phase is Succeeded.")] = None
-    failed: Annotated[int | None, Meta(description="Members whose pod phase is Failed.")] = None
+    running: Annotated[Int64 | None, Meta(description="Members whose pod phase is Running.")] = None
+    succeeded: Annotated[Int64 | None, Meta(description="Members whose pod phase is Succeeded.")] = None
+    failed: Annotated[Int64 | None, Meta(description="Members whose pod phase is Failed.")] = None
     schedule_start_time: Annotated[
         datetime | None,
         Meta(
@@ -122,7 +122,7 @@ class PodGroupStatus(Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = None
     observed_generation: Annotated[
-        int | None,
+        Int64 | None,
         Meta(
             description="The metadata.generation that this status was computed from.",
             extra_json_schema={"format": "int64"},

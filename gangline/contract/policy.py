@@ -4,13 +4,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from gangline.contract.meta import ApiObject, OrDefault
+from gangline.contract.meta import ApiObject, Int64, OrDefault
 
 
 class PriorityClass(ApiObject, frozen=True, kw_only=True, rename="camel"):
     """A named priority."""
 
-    value: int | None = None
+    value: Int64 | None = None
 
 
 class LabelSelectorRequirement(Struct, frozen=True, kw_only=True, rename="camel"):
