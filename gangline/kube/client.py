@@ -112,7 +112,7 @@ class Client:
         label_selector: str | None = None,
     ) -> Listing[T]:
         """Read a collection as `list` does, with what does not decode apart."""
-        decoder = ObjectDecoder(type_)
+        decoder = ObjectDecoder(type_, resource)
         items: list[T] = []
         unreadable: list[Unreadable] = []
         token = ""

@@ -64,7 +64,7 @@ class Reflector(Generic[T]):
         self._clock = clock or MonotonicClock()
         self._wait = wait
         self._jitter = jitter
-        self._machine = WatchMachine(type_, watch_seconds=watch_seconds, backoff=backoff)
+        self._machine = WatchMachine(type_, watch_seconds=watch_seconds, backoff=backoff, resource=resource)
 
     @property
     def synced(self) -> bool:

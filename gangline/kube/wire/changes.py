@@ -36,7 +36,8 @@ class Removed(Struct, Generic[T], frozen=True):
 class Unreadable(Struct, frozen=True):
     """The object exists, but this version does not decode: what was known of it before stays in force.
 
-    `node_name` is where the object says that it runs, `""` for nowhere or for kinds that do not run.
+    `node_name` is where the object says that it runs, `""` for nowhere, no more, or kinds that do not run. Where name
+    or UID are missing, stand-ins that no real ones can be are in their place.
     """
 
     key: Key

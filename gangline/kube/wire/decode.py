@@ -1,13 +1,15 @@
 """Decoding of watch lines and list pages: one typed pass each, and a second look only at what fails it."""
 
+import re
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
-from gangline.contract.meta import Key
+from gangline.contract.meta import Key, ObjectMeta
 from gangline.kube.wire.changes import HasMetadata, T, Unreadable
 from gangline.kube.wire.errors import Status, Undecodable
+from gangline.kube.wire.resources import Resource
 
 Decodable = TypeVar("Decodable")
 
@@ -88,12 +90,20 @@ class Page(Struct, Generic[T], frozen=True):
 
 
 _OBJECT_EVENTS: Final = frozenset({"ADDED", "MODIFIED", "DELETED"})
+_FINISHED: Final = frozenset({"Succeeded", "Failed"})
+_PATH_SEGMENT: Final = re.compile(r"(?!\.{1,2}\Z)[^/%]+")
+"""What a name must be to stand in a path (apimachinery's IsValidPathSegmentName)."""
 
 
 class ObjectDecoder(Generic[T]):
-    """Decodes what the API server says about objects of one type."""
+    """Decodes what the API server says about objects of one type.
 
-    def __init__(self, type_: type[T]) -> None:
+    Given the resource, an object of it is unreadable too when its name or UID are missing or no request could name it:
+    it could not be told from others.
+    """
+
+    def __init__(self, type_: type[T], resource: Resource | None = None) -> None:
+        self._resource = resource
         # Generic Structs are parametrised at run time, which a type checker cannot follow.
         event: Any = Added[type_] | Modified[type_] | Deleted[type_] | Bookmark | Failed  # type: ignore[valid-type]
         page: Any = _TypedPage[type_]  # type: ignore[valid-type]
@@ -105,15 +115,22 @@ class ObjectDecoder(Generic[T]):
     def event(self, line: bytes) -> Event[T]:
         """Decode one line of a watch; raises Undecodable when not even the envelope can be read."""
         try:
-            return self._event.decode(line)
+            event = self._event.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return _salvage_event(line, str(error))
+            return _salvage_event(line, str(error).replace("`$.object", "`$"))
+        if isinstance(event, Added | Modified | Deleted):
+            problem = self._anonymous(event.object.metadata)
+            if problem:
+                return _salvage_event(line, problem)
+        return event
 
     def page(self, body: bytes) -> Page[T]:
         """Decode one page of a list; raises Undecodable when it is no list at all."""
         try:
             typed = self._page.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._page_by_object(body)
+        if any(self._anonymous(item.metadata) for item in typed.items or ()):
             return self._page_by_object(body)
         return Page(list(typed.items or ()), typed.metadata.resource_version, typed.metadata.continue_ or "")
 
@@ -127,9 +144,25 @@ class ObjectDecoder(Generic[T]):
 
     def _readable_or_not(self, item: bytes) -> T | Unreadable:
         try:
-            return self._object.decode(item)
+            decoded = self._object.decode(item)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return _envelope(_untyped(item, str(error)), str(error))
+        problem = self._anonymous(decoded.metadata)
+        return _envelope(_untyped(item, problem), problem) if problem else decoded
+
+    def _anonymous(self, metadata: ObjectMeta) -> str:
+        """Say what keeps an object from being told apart or asked for; empty when nothing does."""
+        if self._resource is None:
+            return ""
+        if not metadata.name:
+            return "metadata.name is missing"
+        if not _PATH_SEGMENT.fullmatch(metadata.name):
+            return (
+                f"metadata.name {metadata.name!r} cannot be asked for: it must not be '.' or '..' nor hold '/' or '%'"
+            )
+        if self._resource.namespaced and not metadata.namespace:
+            return "metadata.namespace is missing"
+        return "" if metadata.uid else "metadata.uid is missing"
 
 
 def _salvage_event(line: bytes, message: str) -> Ignored | UnreadableEvent:
@@ -144,15 +177,17 @@ def _salvage_event(line: bytes, message: str) -> Ignored | UnreadableEvent:
 
 
 def _envelope(value: object, message: str) -> Unreadable:
+    """Read what accounting needs; stand-ins keep objects without a name or a UID apart from each other."""
     metadata = _mapping(_mapping(value).get("metadata"))
-    key = Key(_text(metadata.get("namespace")), _text(metadata.get("name")))
-    if not key.name:
-        raise Undecodable(f"object without a name: {message}", status=200)
+    uid, name = _text(metadata.get("uid")), _text(metadata.get("name"))
+    key = Key(_text(metadata.get("namespace")), name or f"(no name, {f'UID {uid}' if uid else 'no UID'})")
+    finished = _text(_mapping(_mapping(value).get("status")).get("phase")) in _FINISHED
+    node_name = _text(_mapping(_mapping(value).get("spec")).get("nodeName"))
     return Unreadable(
         key=key,
-        uid=_text(metadata.get("uid")),
+        uid=uid or f"(no UID, {key})",
         resource_version=_text(metadata.get("resourceVersion")),
-        node_name=_text(_mapping(_mapping(value).get("spec")).get("nodeName")),
+        node_name="" if finished else node_name,
         message=message,
     )
 

@@ -4,6 +4,7 @@ The fields are those that kube-scheduler's recorder writes. The same sentence ab
 is a repeat: the Event that exists is counted up, at most every thirty seconds.
 """
 
+import re
 from datetime import datetime
 from typing import Any, Final, Literal, Self
 
@@ -26,6 +27,8 @@ ATTEMPTS: Final = 5
 MEMORY_LIMIT: Final = 4096
 RETRY_BACKOFF: Final = Backoff(initial_s=0.5, limit_s=10.0)
 NAMESPACE_OF_CLUSTER_SCOPED: Final = "default"
+
+_ILLEGAL: Final = re.compile(r"[^a-z0-9.-]")
 
 EventType = Literal["Normal", "Warning"]
 
@@ -163,7 +166,7 @@ class EventLog:
             return occurrence.name
         self._names_made += 1
         suffix = f".{int(utc.timestamp() * 1e6):x}{self._names_made:04x}"
-        return occurrence.regarding.name[: NAME_LIMIT - len(suffix)] + suffix
+        return _legal_name(occurrence.regarding.name[: NAME_LIMIT - len(suffix)]) + suffix
 
     def _event(self, occurrence: Occurrence, series: _Series, namespace: str) -> dict[str, Any]:
         event = {
@@ -184,6 +187,12 @@ class EventLog:
         if series.count > 1:
             event["series"] = _series_body(series)
         return event
+
+
+def _legal_name(name: str) -> str:
+    """Make a name legal that was put past validation, and one that was cut in the wrong place."""
+    labels = (label.strip("-") for label in _ILLEGAL.sub("-", name.lower()).split("."))
+    return ".".join(label for label in labels if label) or "unnamed"
 
 
 def _series_body(series: _Series) -> dict[str, Any]:

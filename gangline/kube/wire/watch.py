@@ -32,6 +32,7 @@ from gangline.kube.wire.decode import (
 )
 from gangline.kube.wire.errors import ApiError, Gone, Silent, Undecodable, Unreachable, from_status, version_too_large
 from gangline.kube.wire.requests import PAGE_LIMIT
+from gangline.kube.wire.resources import Resource
 
 SHORTEST_LIFE_S: Final = 1.0
 """A watch that ends sooner has failed, whatever it delivered."""
@@ -67,8 +68,10 @@ Order = ListPage | OpenWatch | Wait
 class WatchMachine(Generic[T]):
     """Follows one collection. `watch_seconds` are the bounds between which the length of a watch is drawn."""
 
-    def __init__(self, type_: type[T], *, watch_seconds: tuple[int, int], backoff: Backoff) -> None:
-        self._decoder = ObjectDecoder(type_)
+    def __init__(
+        self, type_: type[T], *, watch_seconds: tuple[int, int], backoff: Backoff, resource: Resource | None = None
+    ) -> None:
+        self._decoder = ObjectDecoder(type_, resource)
         self._watch_seconds = watch_seconds
         self._backoff = backoff
         self._known: dict[Key, str] = {}

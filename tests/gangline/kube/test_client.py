@@ -88,8 +88,14 @@ async def test_reads_an_object_as_a_struct(serving: Connect) -> None:
 
 
 async def test_lists_all_pages(serving: Connect) -> None:
-    first = {"metadata": {"resourceVersion": "7", "continue": "t"}, "items": [{"metadata": {"name": "a"}}]}
-    second = {"metadata": {"resourceVersion": "7"}, "items": [{"metadata": {"name": "b"}}]}
+    first = {
+        "metadata": {"resourceVersion": "7", "continue": "t"},
+        "items": [{"metadata": {"namespace": "team", "name": "a", "uid": "u"}}],
+    }
+    second = {
+        "metadata": {"resourceVersion": "7"},
+        "items": [{"metadata": {"namespace": "team", "name": "b", "uid": "v"}}],
+    }
 
     async with serving(answering((200, first), (200, second))) as (server, client):
         pods, version = await client.list(PODS, Pod, namespace="team", label_selector="x=y")

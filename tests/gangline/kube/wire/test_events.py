@@ -1,6 +1,7 @@
 """Events: what is written, what becomes a series, and what is given up."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -268,3 +269,25 @@ def test_a_repeat_of_an_event_that_is_given_up_meanwhile_goes_with_it() -> None:
     assert len(recording.log) == 0
     assert recording.record(1001)
     assert recording.write(1001)["note"] == "0/3 nodes are available"
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("a", "a."),
+        ("A b", "a-b."),
+        ("..", "unnamed."),
+        ("\u5e2e", "unnamed."),
+        ("a.-b-.c..", "a"),
+        ("x" * 252 + ".y", "x"),
+    ],
+)
+def test_the_name_of_an_event_is_legal_whatever_it_is_about(name: str, start: str) -> None:
+    recording = Recording()
+    recording.record(0.0, regarding=ObjectReference.of("Pod", "team", name, "u"))
+
+    made = recording.write(0.0)["metadata"]["name"]
+
+    assert made.startswith(start)
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", made), made
+    assert len(made) <= 253
