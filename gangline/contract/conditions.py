@@ -13,9 +13,10 @@ def merged(conditions: tuple[Condition, ...] | None, new: Iterable[Condition], n
 
     `lastTransitionTime` is the time at which the status last changed: it is kept while the status is the
     same, and otherwise set to `now` in whole seconds. Where nothing differs the same tuple comes back.
+    Conditions without a type, which the API server would refuse, are left out.
     """
     present = conditions or ()
-    by_type = {condition.type: condition for condition in present}
+    by_type = {condition.type: condition for condition in present if condition.type}
     for condition in new:
         by_type[condition.type] = _timed(condition, by_type.get(condition.type), now)
     result = tuple(by_type.values())

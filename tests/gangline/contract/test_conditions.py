@@ -34,6 +34,7 @@ def ready(status: str, reason: str = "Yes", message: str = "m", time: datetime |
         pytest.param(
             (OTHER, READY), [ready("False")], (OTHER, ready("False", time=WHOLE_NOW)), id="others stay, in their order"
         ),
+        pytest.param((Condition(), OTHER), [], (OTHER,), id="one without a type goes"),
         pytest.param((OTHER,), [ready("True")], (OTHER, ready("True", time=WHOLE_NOW)), id="a new type goes last"),
         pytest.param(
             (ready("True"),), [ready("True")], (ready("True", time=WHOLE_NOW),), id="a missing time is filled in"
