@@ -12,6 +12,9 @@ from gangline.contract.node import Taint
 from gangline.contract.pod import NodeSelectorTerm, SelectorRequirement, Toleration
 from gangline.contract.policy import LabelSelector, LabelSelectorRequirement
 
+NAME_FIELD: Final = "metadata.name"
+"""The only field that terms can read."""
+
 _HARD_EFFECTS: Final = frozenset({"NoSchedule", "NoExecute"})
 _SIGNED_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 _PLAIN_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
@@ -78,9 +81,9 @@ def _label_matches(requirement: SelectorRequirement | LabelSelectorRequirement, 
 
 def _field_matches(field: SelectorRequirement, node_name: str) -> bool:
     """Only `metadata.name`, In or NotIn, one value."""
-    if field.key != "metadata.name" or len(field.values or ()) != 1:
+    if field.key != NAME_FIELD or len(field.values or ()) != 1:
         return False
-    return field.operator in ("In", "NotIn") and _label_matches(field, {"metadata.name": node_name})
+    return field.operator in ("In", "NotIn") and _label_matches(field, {NAME_FIELD: node_name})
 
 
 def _compares(expression: SelectorRequirement, value: str | None) -> bool:

@@ -34,6 +34,14 @@ def _rules(*terms: NodeSelectorTerm, tolerates: Toleration | None = None, **sele
         pytest.param(_rules(), NodeFacts(), None, id="nothing asked"),
         pytest.param(_rules(), NodeFacts(deleting=True), NodeReason.DELETING, id="deleting"),
         pytest.param(
+            _rules(
+                NodeSelectorTerm(match_fields=(SelectorRequirement(key="spec.podCIDR", operator="In", values=("a",)),))
+            ),
+            NodeFacts(),
+            NodeReason.NODE_AFFINITY,
+            id="a field that cannot be read is no name",
+        ),
+        pytest.param(
             _rules(tolerates=Toleration(operator="Exists")),
             NodeFacts(deleting=True),
             NodeReason.DELETING,
