@@ -44,7 +44,7 @@ class Admin:
                 revision = _read(call.body or b"{}", dict[str, int]).get("revision")
                 return answers.document({"compacted": self._state.store.compact(revision)})
             case "POST" | "PUT", "objects":
-                return self._put(_read(call.body, dict[str, Any]))
+                return self._put(_read(call.body, dict[str, Any]), call.query.get("key", ""))
             case "DELETE", "objects":
                 return self._remove(_read(call.body, dict[str, Any]))
             case "POST", "watches/drop":
@@ -58,10 +58,10 @@ class Admin:
                 return answers.document(self._stats())
         raise failures.no_such_path()
 
-    def _put(self, item: Object) -> Answer:
-        kind, key = self._place_of(item)
+    def _put(self, item: Object, key: str) -> Answer:
+        kind, key = (self._kind_of(item), key) if key else self._place_of(item)
         old = self._state.store.get(kind.resource, key)
-        metadata = item["metadata"]
+        metadata = item.setdefault("metadata", {})
         metadata.setdefault("uid", old.object["metadata"]["uid"] if old else str(uuid.uuid4()))
         metadata.setdefault("creationTimestamp", self._state.timestamp())
         return self._commit(Change.MODIFIED if old else Change.ADDED, kind, key, item)

@@ -68,7 +68,7 @@ def _pod_status(pod: Object, _now: datetime) -> str:
             reason = terminated["reason"]
         elif "terminated" in state:
             reason = f"ExitCode:{terminated.get('exitCode', 0)}"
-    if "deletionTimestamp" in metadata:
+    if metadata.get("deletionTimestamp"):
         if status.get("reason") == "NodeLost":
             return "Unknown"
         if status.get("phase") not in ("Succeeded", "Failed"):

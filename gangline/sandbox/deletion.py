@@ -67,7 +67,7 @@ def _marked(verbs: Verbs, kind: Kind, old: Object, grace_s: int, finalizers: lis
     """Return the object as one that is being deleted; a second deletion can only shorten the grace period."""
     metadata = {**old["metadata"]}
     before_s = metadata.get("deletionGracePeriodSeconds") or 0
-    is_first = "deletionTimestamp" not in metadata
+    is_first = not metadata.get("deletionTimestamp")
     if is_first or grace_s < before_s:
         metadata["deletionTimestamp"] = rfc3339(verbs.state.now() + timedelta(seconds=grace_s))
         metadata["deletionGracePeriodSeconds"] = grace_s

@@ -6,7 +6,7 @@
 | GET /sandbox/faults | the rules with how often each has struck |
 | DELETE /sandbox/faults | no more faults |
 | POST /sandbox/compact | `{"revision": N}`, or nothing for now: older watches and pages get 410 |
-| POST /sandbox/objects | an object goes into the store as it is, past defaults and validation |
+| POST /sandbox/objects | an object goes into the store as it is, past defaults and validation; `?key=` says where |
 | DELETE /sandbox/objects | the object with this apiVersion, kind, namespace and name goes, whatever holds it |
 | POST /sandbox/watches/drop | cuts every open watch, or those of `{"resource": "pods"}` |
 | GET /sandbox/log?after=N | every committed version, one JSON line each, in order |

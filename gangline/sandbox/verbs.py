@@ -269,7 +269,7 @@ def _intent(item: Object, kind: Kind) -> Any:
 def _is_over(item: Object, kind: Kind) -> bool:
     """Whether an object that is being deleted has nothing left that holds it."""
     meta = item["metadata"]
-    if "deletionTimestamp" not in meta or meta.get("finalizers"):
+    if not meta.get("deletionTimestamp") or meta.get("finalizers"):
         return False
     if kind is NAMESPACES:
         return not (item.get("spec") or {}).get("finalizers")

@@ -43,7 +43,7 @@ def _node(binding: Object) -> str:
 
 def _obstacle(pod: Object, name: str) -> str:
     spec = pod["spec"]
-    if "deletionTimestamp" in pod["metadata"]:
+    if pod["metadata"].get("deletionTimestamp"):
         return f"pod {name} is being deleted, cannot be assigned to a host"
     if spec.get("nodeName"):
         return f'pod {name} is already assigned to node "{spec["nodeName"]}"'

@@ -18,7 +18,7 @@ _REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget."
 def ask_budgets(state: ClusterState, pod: Object, *, dry_run: bool) -> None:
     """Charge the eviction to the pod's budget, or raise 429 or 500; pods that do not run need no leave."""
     metadata, status = pod["metadata"], pod.get("status") or {}
-    if status.get("phase") in ("Succeeded", "Failed", "Pending") or "deletionTimestamp" in metadata:
+    if status.get("phase") in ("Succeeded", "Failed", "Pending") or metadata.get("deletionTimestamp"):
         return
     budgets = list(_budgets_of(state, metadata))
     if len(budgets) > 1:

@@ -140,6 +140,19 @@ async def test_an_object_goes_into_the_store_past_validation(rest: Rest) -> None
     assert (await rest.delete(f"{PODS}/a")).status == 200
 
 
+async def test_an_object_that_does_not_say_where_it_belongs_is_put_where_asked(rest: Rest) -> None:
+    assert (await rest.post("/sandbox/objects", {"apiVersion": "v1", "kind": "Pod"}, key="default/a")).status == 201
+
+    assert len((await rest.get(PODS)).body["items"]) == 1
+
+
+async def test_a_deletion_timestamp_of_null_is_none(rest: Rest) -> None:
+    meta = {"name": "a", "namespace": "default", "deletionTimestamp": None}
+    await rest.post("/sandbox/objects", {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {}})
+
+    assert (await rest.post(f"{PODS}/a/binding", binding("a", "n"))).status == 201
+
+
 async def test_whatever_holds_an_object_it_can_be_taken_out_of_the_store(rest: Rest) -> None:
     place = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "default"}}
     held = {**place, "metadata": {**place["metadata"], "finalizers": ["x.io/hold"]}}  # type: ignore[dict-item]
