@@ -8,6 +8,8 @@ import asyncio
 from enum import IntEnum
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from gangline.base.clock import Clock
 from gangline.base.event_queue import EventQueue
 from gangline.contract.pod import Pod
@@ -63,6 +65,7 @@ class Inbox:
             urgency = Urgency.WAITING
         else:
             urgency = _urgency(event) if key[0] in self._synced else Urgency.WAITING
+        event = _keeping_last(event, self._queue.waiting(key))
         self._queue.put(key, event, urgency, self._clock.now())
         self._bell.set()
 
@@ -104,6 +107,25 @@ class Inbox:
 
     def __len__(self) -> int:
         return len(self._queue)
+
+
+def _keeping_last(event: Observation, waiting: Event | None) -> Observation:
+    """Let a version that cannot be read carry the good one that it replaces, which stays in force."""
+    match event, waiting:
+        case (PodUnreadable(), PodObserved(pod=pod)) if pod.metadata.uid == event.uid:
+            return replace(event, last=pod)
+        case (NodeUnreadable(), NodeObserved(node=node)) if node.metadata.uid == event.uid:
+            return replace(event, last=node)
+        case (PodGroupUnreadable(), PodGroupObserved(group=group)) if group.metadata.uid == event.uid:
+            return replace(event, last=group)
+        case (PodUnreadable(), PodUnreadable(last=last_pod)) if waiting.uid == event.uid:
+            return replace(event, last=last_pod)
+        case (NodeUnreadable(), NodeUnreadable(last=last_node)) if waiting.uid == event.uid:
+            return replace(event, last=last_node)
+        case (PodGroupUnreadable(), PodGroupUnreadable(last=last_group)) if waiting.uid == event.uid:
+            return replace(event, last=last_group)
+        case _:
+            return event
 
 
 def _urgency(event: Observation) -> Urgency:

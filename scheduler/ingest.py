@@ -1,5 +1,6 @@
 """Turns what the reflectors deliver into events of the core, kind by kind."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, assert_never
 
@@ -11,6 +12,8 @@ from gangline.contract.node import Node
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.contract.policy import PodDisruptionBudget, PriorityClass
+from gangline.contract.quantity import QuantityError
+from gangline.contract.requests import allocatable
 from gangline.kube.client import Client
 from gangline.kube.reflector import Change, Observed, Progress, Reflector, Removed, Synced, Unreadable
 from gangline.kube.wire.resources import NODES, POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS, PRIORITY_CLASSES, Resource
@@ -143,11 +146,27 @@ def _unreadable(kind: Kind, change: Unreadable) -> Observation | None:
 
 
 async def differences(scheduler: Scheduler, client: Client) -> list[str]:
-    """Compare the cache with fresh lists, one sentence for each difference. Raises ApiError."""
+    """Compare the cache with fresh lists, one sentence for each difference. Raises ApiError.
+
+    What the cache has warned of and not taken in is left out: objects that do not decode, nodes with quantities that
+    are not legal, pods with one UID.
+    """
     pods, unreadable_pods, _ = await client.list_readable(PODS, Pod)
     nodes, unreadable_nodes, _ = await client.list_readable(NODES, Node)
+    uids = Counter(pod.metadata.uid for pod in pods)
+    unmeasured = {node.metadata.uid for node in nodes if not _is_measured(node)}
     return scheduler.differences(
         {pod.metadata.uid: (pod.spec.node_name or "", pod.status.phase in FINISHED_PHASES) for pod in pods},
-        {node.metadata.name: node.metadata.uid for node in nodes},
-        except_uids={one.uid for one in (*unreadable_pods, *unreadable_nodes)},
+        {node.metadata.name: node.metadata.uid for node in nodes if node.metadata.uid not in unmeasured},
+        except_uids={one.uid for one in (*unreadable_pods, *unreadable_nodes)}
+        | {uid for uid, number in uids.items() if number > 1}
+        | unmeasured,
     )
+
+
+def _is_measured(node: Node) -> bool:
+    try:
+        allocatable(node)
+    except QuantityError:
+        return False
+    return True

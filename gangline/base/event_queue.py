@@ -43,6 +43,11 @@ class EventQueue(Generic[K, V]):
         self._urgency[key] = urgency
         self._classes.setdefault(urgency, OrderedDict())[key] = (value, entered_at)
 
+    def waiting(self, key: K) -> V | None:
+        """Return the value of a key that has not been taken, None when there is none."""
+        urgency = self._urgency.get(key)
+        return None if urgency is None else self._classes[urgency][key][0]
+
     def put_result(self, value: V) -> None:
         """Append a result to its lane."""
         self._results.append(value)

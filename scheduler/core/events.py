@@ -67,13 +67,17 @@ class PodGone(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class PodUnreadable(Struct, frozen=True, kw_only=True, tag=True):
-    """A pod exists that does not decode; its envelope is all that is known of this version."""
+    """A pod exists that does not decode; its envelope is all that is known of this version.
+
+    `last` is the last good version where that has not been told yet.
+    """
 
     namespace: str
     name: str
     uid: str
     node: str
     message: str
+    last: Pod | None = None
 
 
 class NodeObserved(Struct, frozen=True, kw_only=True, tag=True):
@@ -90,11 +94,12 @@ class NodeGone(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class NodeUnreadable(Struct, frozen=True, kw_only=True, tag=True):
-    """A node exists that does not decode."""
+    """A node exists that does not decode; `last` is the last good version where that has not been told yet."""
 
     name: str
     uid: str
     message: str
+    last: Node | None = None
 
 
 class PodGroupObserved(Struct, frozen=True, kw_only=True, tag=True):
@@ -112,12 +117,13 @@ class PodGroupGone(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class PodGroupUnreadable(Struct, frozen=True, kw_only=True, tag=True):
-    """A PodGroup exists that does not decode."""
+    """A PodGroup exists that does not decode; `last` is the last good version where that has not been told yet."""
 
     namespace: str
     name: str
     uid: str
     message: str
+    last: PodGroup | None = None
 
 
 class PriorityClassObserved(Struct, frozen=True, kw_only=True, tag=True):

@@ -90,8 +90,8 @@ class Observing:
             case events.NodeGone(name=name):
                 self._bad_nodes.pop(name, None)
                 self._cache.remove_node(name)
-            case events.NodeUnreadable(name=name, uid=uid, message=message):
-                self._bad_node(name, uid, message)
+            case events.NodeUnreadable():
+                self._node_unreadable(event)
             case events.PodGroupObserved(group=group):
                 self._group(group)
             case events.PodGroupGone():
@@ -112,18 +112,20 @@ class Observing:
     # Pods
 
     def _pod(self, pod: Pod, now: float) -> None:
-        key = pod.metadata.key
-        if not pod.metadata.uid:
+        key, uid = pod.metadata.key, pod.metadata.uid
+        namesake = self._cache.members.get(uid)
+        if namesake is not None and namesake.key != key:
+            message = f"metadata.uid {uid} is that of pod {namesake.key} too"
             unreadable = events.PodUnreadable(
                 namespace=key.namespace,
                 name=key.name,
-                uid=f"no UID: {key}",
+                uid=f"{uid} of {key}",
                 node=pod.spec.node_name or "",
-                message="metadata.uid is missing",
+                message=message,
             )
             self._pod_unreadable(unreadable, now)
             return
-        self._replace_name(key, pod.metadata.uid, now)
+        self._replace_name(key, uid, now)
         if self._budgets is not None:
             self._pods[pod.metadata.uid] = pod
         self._take_in(self._reader.member_of(pod, self._scheduler_names, self._budgets_of(key.namespace)), now)
@@ -133,6 +135,9 @@ class Observing:
         old, intent = self._cache.members.get(uid), self._cache.intents.get(uid)
         if old is not None and _is_loss(member):
             self._keep_room(old, now)
+        if _is_unmeasured(member) and not (old is not None and _is_unmeasured(old)):
+            problem = member.template.problem.message if member.template.problem else ""
+            self._warn("Pod", member.key, uid, "PodUnreadable", f"{problem}; {_until_gone(member.node)}")
         self._cache.observe_pod(member)
         self._gangs.put(member, self._cache.intents.get(uid))
         if intent is not None and uid not in self._cache.intents:
@@ -166,6 +171,8 @@ class Observing:
 
     def _pod_unreadable(self, event: events.PodUnreadable, now: float) -> None:
         """Keep the last good version in force, but for the node; without one, close the node."""
+        if event.last is not None:
+            self._pod(event.last, now)
         key = Key(event.namespace, event.name)
         self._replace_name(key, event.uid, now)
         known = self._cache.members.get(event.uid)
@@ -174,7 +181,8 @@ class Observing:
                 self._take_in(self._reader.bound_to(known, event.node), now)
             return
         if self._cache.pod_unreadable(event.uid, key, event.node, event.message):
-            self._warn("Pod", key, event.uid, "PodUnreadable", f"the pod cannot be read: {event.message}")
+            cure = _until_gone(event.node) if event.node else "delete it, and create it as the API allows"
+            self._warn("Pod", key, event.uid, "PodUnreadable", f"the pod cannot be read: {event.message}; {cure}")
 
     def _keep_room(self, member: Member, now: float) -> None:
         node = charged_node(member, self._cache.intents.get(member.uid))
@@ -202,12 +210,19 @@ class Observing:
         self._bad_nodes.pop(name, None)
         self._cache.observe_node(name, facts)
 
+    def _node_unreadable(self, event: events.NodeUnreadable) -> None:
+        if event.last is not None:
+            self._node(event.last)
+        self._bad_node(event.name, event.uid, event.message)
+
     def _bad_node(self, name: str, uid: str, message: str) -> None:
         """Keep the last good version in force; without one nothing is placed there."""
         if self._bad_nodes.get(name) == message:
             return
         self._bad_nodes[name] = message
-        self._warn("Node", Key("", name), uid, "NodeUnreadable", f"the node cannot be read: {message}")
+        in_force = "what it said before stays in force" if self._cache.has_node(name) else "it takes no pods"
+        note = f"the node cannot be read: {message}; until that is corrected {in_force}"
+        self._warn("Node", Key("", name), uid, "NodeUnreadable", note)
 
     # PodGroups and budgets
 
@@ -219,6 +234,8 @@ class Observing:
             self._binding.group_observed(facts.gang)
 
     def _group_unreadable(self, event: events.PodGroupUnreadable) -> None:
+        if event.last is not None:
+            self._group(event.last)
         key = Key(event.namespace, event.name)
         known = self._gangs.groups.get(key)
         if known is None or known.uid != event.uid:
@@ -256,6 +273,15 @@ class Observing:
                 note=note,
             )
         )
+
+
+def _is_unmeasured(member: Member) -> bool:
+    """Tell whether a pod holds an unknown part of its node."""
+    return member.template.unmeasured and bool(member.node) and not member.finished
+
+
+def _until_gone(node: str) -> str:
+    return f"node {node} takes no more pods until this one is gone or can be read"
 
 
 def _is_loss(member: Member) -> bool:

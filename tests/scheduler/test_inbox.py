@@ -2,11 +2,13 @@
 
 import asyncio
 
+from msgspec.structs import replace
+
 from gangline.base.clock import ManualClock
 from gangline.contract.meta import ObjectMeta
 from gangline.contract.node import Node
 from gangline.contract.pod import Pod, PodSpec
-from scheduler.core.events import Bound, Kind, KindSynced, NodeObserved, PodGone, PodObserved
+from scheduler.core.events import Bound, Kind, KindSynced, NodeObserved, PodGone, PodObserved, PodUnreadable
 from scheduler.inbox import Inbox, Urgency
 
 
@@ -86,3 +88,27 @@ async def test_a_wait_ends_with_the_bell_or_at_its_time() -> None:
     await waiting
 
     assert len(inbox) == 1
+
+
+def unreadable(name: str, message: str, uid: str | None = None) -> PodUnreadable:
+    return PodUnreadable(namespace="ns", name=name, uid=uid or name, node="n", message=message)
+
+
+def test_a_version_that_cannot_be_read_carries_the_good_one_that_it_replaces() -> None:
+    inbox = Inbox(ManualClock())
+    good = observed("a", node="n")
+
+    inbox.observe(good)
+    inbox.observe(unreadable("a", "bad"))
+    inbox.observe(unreadable("a", "worse"))
+
+    assert inbox.take(10) == [replace(unreadable("a", "worse"), last=good.pod)]
+
+
+def test_another_pod_of_the_name_is_no_earlier_version() -> None:
+    inbox = Inbox(ManualClock())
+
+    inbox.observe(observed("a", node="n"))
+    inbox.observe(unreadable("a", "bad", uid="new"))
+
+    assert inbox.take(10) == [unreadable("a", "bad", uid="new")]

@@ -22,6 +22,8 @@ from scheduler.core.reasons import Reason
 
 _UNCOUNTED: Final = MemberClass(requests=(("pods", 1),), unsupported=("quantities that can be read",))
 """Class of a pod whose quantities are illegal: it is never placed, and its node is closed."""
+_LONGEST_VERSION: Final = 20
+"""Digits of a 64-bit integer."""
 
 
 class Said(Struct, frozen=True, weakref=True):
@@ -173,7 +175,7 @@ class MemberReader:
 
 def version_of(resource_version: str) -> int | str:
     """Read a resourceVersion as the integer that it usually is; what cannot be compared stays as it came."""
-    if not (resource_version.isdecimal() and resource_version.isascii()):
+    if len(resource_version) > _LONGEST_VERSION or not (resource_version.isdecimal() and resource_version.isascii()):
         return resource_version
     version = int(resource_version)
     return version if str(version) == resource_version else resource_version

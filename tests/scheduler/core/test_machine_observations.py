@@ -219,11 +219,45 @@ def test_a_running_pod_with_illegal_quantities_closes_its_node() -> None:
     assert script.binds == []
 
 
-def test_a_pod_without_uid_is_unreadable() -> None:
-    script = Script(node("n1"), pod("o", uid="", node="n1"), pod("p"))
+def test_a_running_pod_with_illegal_quantities_is_warned_of_once() -> None:
+    script = Script(node("n1"))
 
-    assert ("Pod", "o", "PodUnreadable") in script.announced
-    assert script.binds == []
+    script.observe(pod("o", node="n1", cpu="much"))
+    assert script.announced == [("Pod", "o", "PodUnreadable")]
+    script.observe(pod("o", node="n1", cpu="much", phase="Running"))
+    assert script.announced == []
+
+
+def test_a_finished_pod_with_illegal_quantities_is_nobodys_matter() -> None:
+    script = Script(node("n1"), pod("o", node="n1", cpu="much", phase="Succeeded"), pod("p"))
+
+    assert script.bound_names == ["p"]
+
+
+def test_of_two_pods_with_one_uid_the_second_is_unreadable() -> None:
+    script = Script(node("n1", cpu=2), pod("o", uid="u", node="n1"))
+    script.observe(pod("p", uid="u", node="n1"))
+    assert script.announced == [("Pod", "p", "PodUnreadable")]
+
+    script.tell(events.PodGone(namespace="team", name="p", uid="u"))
+    script.observe(pod("q"))
+
+    assert used(script, "n1")["cpu"] == 2000
+    assert script.bound_names == ["q"]
+
+
+def test_a_good_version_that_comes_with_an_unreadable_one_is_in_force() -> None:
+    script = Script(group("g", 2, uid="u"))
+
+    script.tell(events.NodeUnreadable(name="n1", uid="uid-n1", message="x", last=node("n1", cpu=2)))
+    script.tell(events.PodUnreadable(namespace="team", name="o", uid="uid-o", node="n1", message="x", last=pod("o")))
+    script.tell(
+        events.PodGroupUnreadable(namespace="team", name="g", uid="u", message="x", last=group("g", 1, uid="u"))
+    )
+    script.observe(pod("g-0", group="g"), pod("g-1", group="g"))
+
+    assert script.bound_names == ["g-0"]
+    assert used(script, "n1")["cpu"] == 2000
 
 
 def test_a_group_never_readable_stops_its_pods_and_says_why() -> None:

@@ -102,7 +102,9 @@ def test_what_a_pod_says_is_kept_only_while_it_waits() -> None:
     assert read(pod("p")).said is None
 
 
-@pytest.mark.parametrize(("text", "version"), [("12", 12), ("0012", "0012"), ("a1", "a1"), ("", ""), ("-1", "-1")])
+@pytest.mark.parametrize(
+    ("text", "version"), [("12", 12), ("0012", "0012"), ("a1", "a1"), ("", ""), ("-1", "-1"), ("9" * 5000, "9" * 5000)]
+)
 def test_a_version_is_an_integer_where_nothing_is_lost(text: str, version: int | str) -> None:
     assert version_of(text) == version
     assert str(version_of(text)) == text
