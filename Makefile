@@ -11,7 +11,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := gangline scheduler controller tests docs
 RELEASES := $(shell ls -r tests/controlplane | grep '^v')
-GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reasons.md docs/bad-input.md
+GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reasons.md docs/bad-input.md \
+	manifests/components/monitoring/dashboard.json
 COMPILE := $(BIN)/python -m uv pip compile pyproject.toml --extra sandbox --group build --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
@@ -49,7 +50,7 @@ doors: .venv/dev.stamp ## Check which room imports which.
 types: .venv/dev.stamp ## Check types, of the tests too.
 	$(BIN)/python -m mypy $(SOURCES)
 
-generate: .venv/dev.stamp ## Write the CRD and the manuals of settings, metrics and reasons.
+generate: .venv/dev.stamp ## Write the CRD, the manuals of settings, metrics and reasons, and the dashboard.
 	$(BIN)/python -m docs.generate
 
 verify: generate ## Fail if a generated file is not what is committed.

@@ -18,6 +18,7 @@ import controller.metrics
 import controller.settings
 import scheduler.metrics
 import scheduler.settings
+from docs import dashboard
 from gangline.contract import crd
 from gangline.service.settings import markdown
 from scheduler.core.reasons import Cause, NodeReason, Reason
@@ -156,6 +157,7 @@ FILES: Final[dict[str, Callable[[], str]]] = {
     "docs/metrics.md": metrics,
     "docs/reasons.md": reasons,
     "docs/bad-input.md": bad_input,
+    "manifests/components/monitoring/dashboard.json": dashboard.rendered,
 }
 
 
