@@ -36,6 +36,7 @@ from scheduler.core.events import (
 )
 
 EntryKey = tuple[Kind, str, str]
+_Gone = PodGone | NodeGone | PodGroupGone | PriorityClassGone | BudgetGone
 
 
 class Urgency(IntEnum):
@@ -54,10 +55,18 @@ class Inbox:
         self._queue: EventQueue[EntryKey, Event] = EventQueue()
         self._bell = asyncio.Event()
         self._synced: set[Kind] = set()
+        self._is_read = False
 
     def observe(self, event: Observation) -> None:
-        """Take in what a watch says; the newest version of an object replaces one that waits."""
+        """Take in what a watch says; the newest version of an object replaces one that waits.
+
+        Until the first `take` an object that has gone was never there: whoever stands by for months keeps no list of
+        the dead.
+        """
         key = _key(event)
+        if not self._is_read and isinstance(event, _Gone):
+            self._queue.discard(key)
+            return
         if isinstance(event, KindSynced):
             if event.kind in self._synced:
                 return
@@ -76,6 +85,7 @@ class Inbox:
 
     def take(self, limit: int) -> list[Event]:
         """Take at most `limit` events, results first, then the more urgent."""
+        self._is_read = True
         events = self._queue.take(limit)
         if not len(self._queue):
             self._bell.clear()

@@ -48,6 +48,12 @@ class EventQueue(Generic[K, V]):
         urgency = self._urgency.get(key)
         return None if urgency is None else self._classes[urgency][key][0]
 
+    def discard(self, key: K) -> None:
+        """Forget what waits under a key; none is no error."""
+        urgency = self._urgency.pop(key, None)
+        if urgency is not None:
+            del self._classes[urgency][key]
+
     def put_result(self, value: V) -> None:
         """Append a result to its lane."""
         self._results.append(value)

@@ -90,6 +90,22 @@ async def test_a_wait_ends_with_the_bell_or_at_its_time() -> None:
     assert len(inbox) == 1
 
 
+def test_objects_that_come_and_go_before_anybody_looks_leave_nothing() -> None:
+    inbox = Inbox(ManualClock())
+    inbox.observe(KindSynced(kind=Kind.POD))
+    inbox.observe(observed("stays"))
+    for number in range(100):
+        inbox.observe(observed(f"pod-{number}"))
+        inbox.observe(PodGone(namespace="ns", name=f"pod-{number}", uid=f"pod-{number}"))
+
+    assert len(inbox) == 2
+    assert inbox.take(10) == [KindSynced(kind=Kind.POD), observed("stays")]
+
+    inbox.observe(PodGone(namespace="ns", name="stays", uid="stays"))
+
+    assert inbox.take(10) == [PodGone(namespace="ns", name="stays", uid="stays")]
+
+
 def unreadable(name: str, message: str, uid: str | None = None) -> PodUnreadable:
     return PodUnreadable(namespace="ns", name=name, uid=uid or name, node="n", message=message)
 

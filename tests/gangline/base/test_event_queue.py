@@ -75,6 +75,17 @@ def test_a_key_that_was_taken_starts_anew() -> None:
     assert queue.depths() == {ROOM: 0, WAITING: 1}
 
 
+def test_what_is_discarded_was_never_put() -> None:
+    queue = queue_of([("a", "1", ROOM), ("b", "2", ROOM)])
+
+    queue.discard("a")
+    queue.discard("nobody")
+    queue.put("a", "3", WAITING, now=0)
+
+    assert queue.depths() == {ROOM: 1, WAITING: 1}
+    assert queue.take(5) == ["2", "3"]
+
+
 def test_limit_must_be_positive() -> None:
     with pytest.raises(ValueError, match="limit 0"):
         queue_of([]).take(0)
