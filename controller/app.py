@@ -89,6 +89,7 @@ class Controller:
             healthy=list,
             debug={"groups": self._describe_groups, "validate": self._validate},
         )
+        self._is_reconciling = False
         self._read_gauges(metrics)
 
     @property
@@ -111,7 +112,8 @@ class Controller:
                 await self._lease.release()
 
     def _ask(self, key: Key) -> None:
-        if self._settings.status_owner is StatusOwner.GANGLINE:
+        """Pass on what has changed; whoever stands by gathers nothing, and begins with all groups."""
+        if self._is_reconciling:
             self._reconciler.ask(key)
 
     async def _until_ready(self) -> None:
@@ -126,6 +128,9 @@ class Controller:
             loops.start("renew lease", self._lease.run())
         if self._settings.validate_s:
             loops.start("validate", repeat(self._settings.validate_s, self._watch_index))
+        self._is_reconciling = self._settings.status_owner is StatusOwner.GANGLINE
+        for group in self._index.groups():
+            self._ask(group.metadata.key)
         workers = [
             loops.start(f"worker {number}", self._reconciler.work(stop)) for number in range(self._settings.workers)
         ]

@@ -310,6 +310,22 @@ async def test_only_one_of_two_holds_the_lease_and_the_other_says_who(cluster: C
             await eventually(lambda: any("the lease is held by" in problem for problem in second.problems()))
 
 
+async def test_who_stands_by_gathers_no_work(cluster: Cluster) -> None:
+    registry = CollectorRegistry()
+
+    def figure(name: str) -> float | None:
+        return registry.get_sample_value(f"gangline_controller_{name}")
+
+    async with running(cluster, lease="default/controller"):
+        await cluster.create_group(min_member=1)
+        await cluster.until_phase("Pending")
+        async with running(cluster, registry, lease="default/controller"):
+            for number in range(3):
+                await cluster.create_pods("R", prefix=f"member-{number}")
+            await eventually(lambda: figure("members") == 3)
+            assert figure("queue_depth") == 0
+
+
 async def test_a_write_that_hangs_holds_up_the_end_for_the_grace_period_alone(tmp_path: Path) -> None:
     stop = asyncio.Event()
     settings = Settings(http_address="127.0.0.1:0", lease="off", coalesce_s=0.0, grace_s=0.1)
