@@ -7,6 +7,7 @@ import click
 
 COMMANDS: Final = {
     "check": "Read manifests and say what would go wrong with their gangs.",
+    "completion": "Write the completion script of a shell.",
     "demo": "Walk through what a gang scheduler does, each step verified.",
     "kubelets": "Bring up simulated nodes on any API server.",
     "nodes": "Show what is free on each node, and the largest gang that would fit.",
@@ -39,7 +40,7 @@ class CommandsOnDemand(click.Group):
             formatter.write_dl(sorted(COMMANDS.items()))
 
 
-@click.group(cls=CommandsOnDemand)
+@click.group(cls=CommandsOnDemand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="gangline", message="%(package)s %(version)s")
 def main() -> None:
     """Gangline: the pods of one PodGroup start together or not at all."""

@@ -69,5 +69,6 @@ def scheduler_name_option(command: F) -> F:
 
 
 def examples(*lines: str) -> str:
-    """Write an epilog of examples, as `--help` shows it at the end; a comment line starts with #."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}".rstrip() for line in lines)
+    """Write an epilog of examples, as `--help` shows it at the end; a comment begins with #, an empty line parts two."""
+    text = "\n".join(f"  {line}".rstrip() for line in lines)
+    return "\b\nExamples:\n" + text.replace("\n\n", "\n\n\b\n")

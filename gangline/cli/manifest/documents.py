@@ -1,10 +1,10 @@
 """Documents: Kubernetes objects in YAML or JSON files, each with the place where it stands."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import click
 import yaml
 from msgspec import Struct
 
@@ -66,7 +66,7 @@ def read(paths: Iterable[str]) -> list[Document]:
 
 def _texts(path: str) -> Iterator[tuple[str, str]]:
     if path == STDIN:
-        yield "<stdin>", click.get_text_stream("stdin").read()
+        yield "<stdin>", sys.stdin.read()
         return
     found = Path(path)
     try:

@@ -1,0 +1,381 @@
+"""`gangline why` about gangs that are stuck: is the answer true, has it numbers, does it say the next step?
+
+Each situation is staged with objects alone, so that the answer is that of a scheduler without a past.
+"""
+
+from typing import Any
+
+import pytest
+
+from gangline.cli.cluster.rehearsal import rehearse
+from gangline.cli.cluster.survey import RecordedEvent, Regarding
+from gangline.cli.cluster.views import GangView, views_of
+from gangline.cli.explain.answer import Answer
+from gangline.cli.explain.target import TargetError, target_of
+from gangline.contract.membership import GangKey, GangKind
+from gangline.contract.meta import ObjectMeta
+from gangline.contract.names import DEFAULT_SCHEDULER_NAME, LEGACY_POD_GROUP_LABEL
+from gangline.contract.node import Taint
+from gangline.contract.pod import Affinity, Pod, PodAffinity
+from tests.support.builders import at, group, node, owner, pod, priority_class
+from tests.support.script import Script
+from tests.support.stuck import Thing, survey_of, why
+
+TAINT = Taint(key="nvidia.com/gpu", value="true", effect="NoSchedule")
+
+
+def members(count: int, name: str = "g", **fields: Any) -> list[Pod]:
+    """Members of the PodGroup `name`, of 3 CPUs each unless said otherwise."""
+    return [pod(f"{name}-{number}", **({"group": name, "cpu": 3} | fields)) for number in range(count)]
+
+
+def event(kind: str, name: str, uid: str, reason: str, note: str, at_s: float) -> RecordedEvent:
+    return RecordedEvent(
+        metadata=ObjectMeta(name=f"{name}.{at_s}", namespace="team"),
+        regarding=Regarding(kind=kind, namespace="team", name=name, uid=uid),
+        type="Warning",
+        reason=reason,
+        note=note,
+        event_time=at(at_s),
+    )
+
+
+SITUATIONS: dict[str, tuple[list[Thing], str, str, str, str]] = {
+    # what is staged, reason, words of the summary, words of what is missing, words of the next step
+    "incomplete": (
+        [group("g", 4), *members(2), node("n0", cpu=16)],
+        *("GangIncomplete", "2 of 4 members", "2 more pods (2 of 4 are here)", '"minMember":2'),
+    ),
+    "no room": (
+        [group("g", 4), *members(4), node("n0"), node("n1")],
+        *(
+            "Unschedulable",
+            "2 of 4 members fit",
+            "room for 2 of 4 members: 3 cpu each, 6 cpu in all",
+            "room for 2 more",
+        ),
+    ),
+    "fragmented": (
+        [group("g", 1), *members(1), *[node(f"n{number}", cpu=2) for number in range(5)]],
+        *(
+            "Unschedulable",
+            "5 Insufficient cpu",
+            "room for 1 of 1 members: 3 cpu",
+            "10 cpu are free on 5 nodes, but at most 2",
+        ),
+    ),
+    "too large for every node": (
+        [group("g", 1), *members(1, cpu=32), node("n0"), node("n1", cpu=8)],
+        *("Unschedulable", "2 Insufficient cpu", "32 cpu", "the largest node has 8"),
+    ),
+    "no such device": (
+        [group("g", 2), *members(2, requests={"nvidia.com/gpu": 1}), node("n0")],
+        *(
+            "Unschedulable",
+            "Insufficient nvidia.com/gpu",
+            "1 nvidia.com/gpu each, 2",
+            "no usable node offers nvidia.com/gpu",
+        ),
+    ),
+    "taints": (
+        [group("g", 2), *members(2), node("n0", taints=(TAINT,)), node("n1", taints=(TAINT,))],
+        *(
+            "Unschedulable",
+            "2 node(s) had untolerated taint(s)",
+            "room for 2 of 2",
+            "kubectl taint nodes n0 nvidia.com/gpu:NoSchedule-",
+        ),
+    ),
+    "cordon": (
+        [group("g", 2), *members(2), node("n0", unschedulable=True), node("n1", unschedulable=True)],
+        *("Unschedulable", "2 node(s) were unschedulable", "room for 2 of 2", "kubectl uncordon n0 n1"),
+    ),
+    "selector": (
+        [group("g", 2), *members(2, selector={"pool": "gpu"}), node("n0", labels={"pool": "cpu"}), node("n1")],
+        *("Unschedulable", "2 node(s) didn't match", "room for 2 of 2", "kubectl label node n0 pool=gpu"),
+    ),
+    "group missing": (
+        [*members(3), group("gg", 3), node("n0", cpu=16)],
+        *("PodGroupNotFound", "PodGroup team/g does not exist", "the PodGroup g in namespace team", "minMember: 3"),
+    ),
+    "wrong scheduler name": (
+        [group("g", 2), *members(2, scheduler="default-scheduler"), node("n0", cpu=16)],
+        *("SchedulerMismatch", "named by 2 pods", "", "set `schedulerName: gangline`"),
+    ),
+    "two names": (
+        [pod("g-0", group="g", labels={LEGACY_POD_GROUP_LABEL: "other"}), group("g", 1), node("n0")],
+        *("InvalidGangLink", "'g'", "", "correct labels and annotations in the pod template"),
+    ),
+    "shadow without owner": (
+        [pod("g-0", shadow=3), node("n0")],
+        *("InvalidGangLink", "asks for 3 members", "", "correct labels and annotations"),
+    ),
+    "unsupported requirement": (
+        [
+            group("g", 2),
+            *members(2, spec={"affinity": Affinity(pod_affinity=PodAffinity(required=({"topologyKey": "zone"},)))}),
+            node("n0", cpu=16),
+        ],
+        *("UnsupportedRequirement", "2 pods cannot be placed as written", "", "drop that requirement"),
+    ),
+    "ordered StatefulSet": (
+        [group("g", 3), *members(1, owned_by=owner("StatefulSet", "ps")), node("n0", cpu=16)],
+        *("GangIncomplete", "1 of 3 members", "2 more pods (1 of 3", "podManagementPolicy: Parallel"),
+    ),
+    "Job of low parallelism": (
+        [group("g", 5), *members(2, owned_by=owner("Job", "train")), node("n0", cpu=16)],
+        *("GangIncomplete", "2 of 5 members", "3 more pods", "raise parallelism (and completions) of Job train to 5"),
+    ),
+    "minResources short": (
+        [group("g", 2, min_resources={"cpu": 20}), *members(2), node("n0", cpu=16)],
+        *(
+            "Unschedulable",
+            "minResources asks for 20 cpu, usable nodes have 16 cpu free",
+            "",
+            "lower spec.minResources",
+        ),
+    ),
+    "gated": (
+        [group("g", 2), *members(2, gated=True), node("n0", cpu=16)],
+        *("SchedulingGated", "hold back 2 members", "", "find who put the gate there"),
+    ),
+    "service not running": (
+        [group("g", 2), *members(2), node("n0", cpu=16)],
+        *("NotScheduledYet", "2 of 2 waiting members", "", "app.kubernetes.io/name=gangline-scheduler"),
+    ),
+    "no pods": (
+        [group("g", 4), node("n0")],
+        *("NoPods", "no pod belongs to PodGroup team/g", "", "scheduling.x-k8s.io/pod-group: g"),
+    ),
+    "invalid group": (
+        [group("g", 2, min_resources={"cpu": "many"}), *members(2), node("n0", cpu=16)],
+        *("PodGroupInvalid", "'many'", "", "kubectl -n team edit pg g"),
+    ),
+    "bound and not running": (
+        [group("g", 2), *members(2, node="n0"), node("n0", cpu=16)],
+        *("Starting", "2 do not run yet", "", "kubectl -n team describe pod g-0"),
+    ),
+    "lost a member for good": (
+        [group("g", 3), *members(2, node="n0", phase="Running"), node("n0", cpu=16)],
+        *("GangIncomplete", "2 members bound", "1 more pod (0 of 1", "create the missing pods"),
+    ),
+}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_an_answer_is_true_and_has_numbers_and_a_next_step(situation: str) -> None:
+    things, reason, summary, missing, step = SITUATIONS[situation]
+    target = "podgroup/g" if any(thing.metadata.name == "g" for thing in things) else "pod/g-0"
+    target = "pod/g-0" if situation == "two names" else target
+
+    answer = why(target, *things)
+
+    assert answer.reason == reason
+    assert summary in answer.summary
+    assert missing in " ".join(answer.missing)
+    assert step in "\n".join(answer.next)
+    assert any(character.isdigit() for character in answer.summary + " ".join(answer.needs))
+
+
+def test_a_pod_answers_as_its_gang_does_and_so_does_its_owner() -> None:
+    things = [group("g", 4), *members(4, owned_by=owner("Job", "train")), node("n0")]
+
+    answers = [why(target, *things) for target in ("podgroup/g", "pod/g-2", "job/train", "g", "jobs/train")]
+
+    assert {(answer.reason, answer.summary, answer.missing) for answer in answers} == {
+        (answers[0].reason, answers[0].summary, answers[0].missing)
+    }
+
+
+def test_nodes_are_grouped_by_why_they_fail_the_nearest_fit_first() -> None:
+    used = pod("other", node="near", cpu=2, phase="Running")
+    answer = why(
+        "g",
+        *(group("g", 4), *members(4), used),
+        *(node("fits", cpu=3), node("near"), node("far", cpu=1), node("shut", unschedulable=True)),
+        node("tainted", taints=(TAINT,)),
+    )
+
+    (nodes,) = answer.nodes
+    assert nodes.members == 4
+    assert nodes.asks == "3 cpu"
+    assert [(part.reason, part.count, part.room) for part in nodes.groups] == [
+        ("node(s) have room", 1, 1),
+        ("Insufficient cpu", 2, 0),
+        ("node(s) were unschedulable", 1, 0),
+        ("node(s) had untolerated taint(s)", 1, 0),
+    ]
+    assert [(one.node, one.detail) for one in nodes.groups[1].nodes] == [
+        ("near", "2 cpu free of 4, 1 short"),
+        ("far", "1 cpu free of 1, 2 short"),
+    ]
+    assert nodes.groups[3].nodes[0].detail == "nvidia.com/gpu=true:NoSchedule"
+
+
+def test_the_queue_names_who_is_tried_before() -> None:
+    answer = why(
+        "g",
+        *(group("g", 2, created_s=50), *members(2, created_s=50)),
+        *(group("early", 2), *members(2, "early")),
+        *(group("urgent", 3, created_s=70), *members(3, "urgent", priority=10, created_s=70)),
+        *(group("late", 2, created_s=90), *members(2, "late", created_s=90)),
+        node("n0"),
+    )
+
+    assert answer.place == 3
+    assert [(one.gang, one.priority, one.need) for one in answer.ahead] == [
+        ("team/urgent", 10, 3),
+        ("team/early", 0, 2),
+    ]
+
+
+def test_room_that_a_gang_ahead_would_take_is_not_offered_twice() -> None:
+    answer = why(
+        "g",
+        *(group("g", 2, created_s=50), *members(2, created_s=50)),
+        *(group("early", 2), *members(2, "early")),
+        *(node("n0"), node("n1")),
+    )
+
+    assert answer.reason == "Unschedulable"
+    assert [(part.reason, part.count) for part in answer.nodes[0].groups] == [("Insufficient cpu", 2)]
+
+
+def test_the_class_of_a_group_lowers_its_place() -> None:
+    answer = why(
+        "g",
+        *(priority_class("low", -5), group("g", 2, priority_class="low"), *members(2)),
+        *(group("later", 2, created_s=90), *members(2, "later", created_s=90), node("n0")),
+    )
+
+    assert answer.priority == -5
+    assert [one.gang for one in answer.ahead] == ["team/later"]
+
+
+@pytest.mark.parametrize(
+    ("said", "step"),
+    [
+        (("BindFailed", "binding pod team/g-0 to node n0 was refused: quota exceeded"), "it tries again by itself"),
+        (("HeldForGang", "Room is held for the repair of team/other"), "30 s at most"),
+    ],
+    ids=["bind failed", "held for another gang"],
+)
+def test_what_only_a_scheduler_with_a_past_knows_is_taken_from_the_condition(said: tuple[str, str], step: str) -> None:
+    answer = why("g", group("g", 2), *members(2, said=said), node("n0", cpu=16))
+
+    assert (answer.reason, answer.source) == (said[0], "condition")
+    assert said[1] in answer.summary
+    assert step in answer.next[0]
+
+
+def test_a_condition_of_yesterday_yields_to_what_the_objects_say_now() -> None:
+    answer = why("g", group("g", 3), *members(2, said=("Unschedulable", "0/1 nodes")), node("n0", cpu=16))
+
+    assert answer.reason == "GangIncomplete"
+
+
+def test_what_happened_last_is_told_once_newest_first() -> None:
+    answer = why(
+        "g",
+        group("g", 2),
+        *members(2, said=("Unschedulable", "no room")),
+        node("n0"),
+        event("Pod", "g-0", "uid-g-0", "BindFailed", "binding g-0 to node n0: refused", 40),
+        event("Pod", "g-1", "uid-g-1", "BindFailed", "binding g-1 to node n0: refused", 41),
+        event("PodGroup", "g", "uid-group-g", "ScheduleTimeout", "60 s are over", 90),
+        event("Pod", "other", "uid-other", "Killing", "not ours", 95),
+    )
+
+    assert [(one.reason, one.what) for one in answer.happened] == [
+        ("ScheduleTimeout", "podgroup/g"),
+        ("BindFailed", "pod/g-1"),
+        ("Unschedulable", "condition PodScheduled"),
+    ]
+
+
+def test_the_running_scheduler_knows_better() -> None:
+    key = GangKey("team", GangKind.POD_GROUP, "g")
+    live = GangView(
+        title="team/g",
+        namespace="team",
+        kind=GangKind.POD_GROUP,
+        name="g",
+        state="parked",
+        reason="HeldForGang",
+        message="There would be room but for what is held for other gangs",
+        place=1,
+    )
+    things = [group("g", 2), *members(2), node("n0", cpu=16)]
+
+    known, guessed = why("g", *things, live={key: live}), why("g", *things)
+
+    assert (known.reason, known.source, known.unknown) == ("HeldForGang", "scheduler", ())
+    assert guessed.reason == "NotScheduledYet"
+    assert "nobody answers" in guessed.unknown[0]
+
+
+def test_a_description_of_a_scheduler_that_runs_reads_like_a_rehearsal() -> None:
+    things = [group("g", 4), *members(4), node("n0"), node("n1")]
+    script = Script(*things)
+
+    views = views_of(script.scheduler.gangs(script.now + 40))
+
+    rehearsed = rehearse(survey_of(*things), (DEFAULT_SCHEDULER_NAME,)).views
+    assert [(view.key, view.reason, view.message, view.need, view.place) for view in views.values()] == [
+        (view.key, view.reason, view.message, view.need, view.place) for view in rehearsed.values()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"node": "n0", "phase": "Running"}, "Running"),
+        ({"node": "n0"}, "Starting"),
+        ({"phase": "Succeeded", "finished_s": 10.0, "node": "n0"}, "Finished"),
+        ({"phase": "Failed", "finished_s": 10.0, "node": "n0"}, "Failed"),
+        ({"deleting": True}, "Deleting"),
+        ({"gated": True}, "SchedulingGated"),
+        ({"scheduler": "default-scheduler"}, "SchedulerMismatch"),
+        ({"cpu": "lots"}, "InvalidPod"),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_pod_that_does_not_wait_for_its_gang_says_so_itself(fields: dict[str, Any], reason: str) -> None:
+    answer = why("pod/p", pod("p", **fields), node("n0"))
+
+    assert answer.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["cronjob/x"], "the kind 'cronjob' has no gangs: use one of pod, podgroup, job"),
+        (["pod/"], "names no object"),
+        (["pod", "x", "y"], "one object at a time"),
+    ],
+    ids=["kind", "no name", "too many"],
+)
+def test_a_target_that_cannot_be_read_is_refused_with_what_would_do(words: list[str], complaint: str) -> None:
+    with pytest.raises(TargetError, match=complaint.replace("(", "\\(")):
+        target_of(words, "team")
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [
+        ("pg/trian", "not found; did you mean 'train'?"),
+        ("pod/nobody", "name another namespace with -n \\(this was team\\)"),
+        ("job/none", "is it suspended or at 0 replicas\\?"),
+    ],
+    ids=["typing error", "pod", "owner without pods"],
+)
+def test_an_object_that_does_not_exist_is_said_to_be_missing(target: str, complaint: str) -> None:
+    with pytest.raises(TargetError, match=complaint):
+        why(target, group("train", 2), *members(2, "train"))
+
+
+def test_what_could_not_be_read_is_said() -> None:
+    answer: Answer = why("g", group("g", 2), *members(2), node("n0"))
+
+    assert len(answer.unknown) == 1
+    assert "not known" in answer.unknown[0]
