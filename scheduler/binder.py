@@ -275,5 +275,8 @@ def _outcome(bind: Bind, error: errors.ApiError) -> Refused | Unknown:
             | errors.Undecodable()
         ):
             return Unknown(uid=bind.uid, attempt=bind.attempt, message=str(error))
-        case _:
+        case errors.Forbidden() | errors.Invalid() | errors.BadRequest():
             return _refused(bind, Refusal.FORBIDDEN, str(error))
+        case _:
+            # Credentials, a redirect: nothing that another node would mend.
+            return _refused(bind, Refusal.DROPPED, str(error))

@@ -159,11 +159,11 @@ class Refusal(StrEnum):
     LOST = "Lost"
     """404, or another UID under the name."""
     FORBIDDEN = "Forbidden"
-    """401, 403, 422: this pod and node are kept apart for a while."""
+    """400, 403, 422: this pod and node are kept apart for a while."""
     STALE = "Stale"
     """Nothing was sent: the PodGroup has a newer version than the one that was planned with."""
     DROPPED = "Dropped"
-    """Nothing was sent: the first answers of the gang were refusals and nothing was bound."""
+    """Nothing was sent, or the answer (401, a redirect) says nothing of this pod and node: the gang tries again later."""
 
 
 class Bound(Struct, frozen=True, kw_only=True, tag=True):
