@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from tests.support.cluster import Cluster
 
-KNOWN: Final = """
+_IDS: Final = """
 A1 A2 A3 A4 A5 A6 A7 A8 A9 A11 A12 A13
 B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B17 B18 B19 B20 B21 B22 B23 B24 B25 B26 B27 B28 B30 B31 B32 B33 B34
 B36 B37 B38 B39 B40 B41 B42 B43 B44 B45 B47 B48 B51 B52 B53
@@ -26,7 +26,8 @@ M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 M13 M14 M16 M17 M19 M20 M21 M22
 F1 F2 F3 F4 F5 F6 F7 F8 F9 F10 F12 F14 F15 F16
 K1 K2 K3 K4 K6 K7 K8 K9 K10
 D1 D3 D4 D6 D8 D9 D10 D11 D12 D13 D14 D17 D18 D20 D21 D22 D23 D25 D27 D29 D32 D33 D34
-""".split()
+"""
+KNOWN: Final = tuple(_IDS.split())
 """Ids of all rows that are known of Coscheduling: its tests, documents and bug reports, and what its code says."""
 
 

@@ -271,9 +271,7 @@ async def old(cluster: Cluster, name: str, phase: str, hours: int | None, runnin
         created = play.group.metadata.creation_timestamp
         assert created is not None
         start = (created + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        await cluster.client.patch(
-            POD_GROUPS, play.key, {"status": {"scheduleStartTime": start}}, subresource="status"
-        )
+        await cluster.client.patch(POD_GROUPS, play.key, {"status": {"scheduleStartTime": start}}, subresource="status")
     await play.set_pods("RR")
     yield
     await play.until_shown("Running 2/0/0")
@@ -351,7 +349,9 @@ def b13(cluster: Cluster) -> AsyncIterator[None]:
     return owned(cluster, "b13", ("new-occupied-2", "new-occupied-1"), "test")
 
 
-@row("B45", "Pending, occupiedBy empty; 2 waiting pods without owners", "occupiedBy stays empty", stage=Stage.CONTROLLER)
+@row(
+    "B45", "Pending, occupiedBy empty; 2 waiting pods without owners", "occupiedBy stays empty", stage=Stage.CONTROLLER
+)
 def b45(cluster: Cluster) -> AsyncIterator[None]:
     return owned(cluster, "b45", (), None)
 
@@ -425,7 +425,12 @@ async def b40(cluster: Cluster) -> AsyncIterator[None]:
         await play.until_shown("Pending 2/0/0")
 
 
-@row("B47", "3 running pods first, then the group, minMember 3", "Running 3/0/0, with no pod event", stage=Stage.CONTROLLER)
+@row(
+    "B47",
+    "3 running pods first, then the group, minMember 3",
+    "Running 3/0/0, with no pod event",
+    stage=Stage.CONTROLLER,
+)
 async def b47(cluster: Cluster) -> AsyncIterator[None]:
     play = Play(cluster, "b47")
     await play.set_pods("RRR")
@@ -487,7 +492,9 @@ async def b52(cluster: Cluster) -> AsyncIterator[None]:
     assert play.group.spec.min_member == 11
 
 
-@row("B53", "the group is deleted while its status is written", "one failed attempt, then quiet", stage=Stage.CONTROLLER)
+@row(
+    "B53", "the group is deleted while its status is written", "one failed attempt, then quiet", stage=Stage.CONTROLLER
+)
 async def b53(cluster: Cluster) -> AsyncIterator[None]:
     names = [f"b53-{number}" for number in range(20)]
     yield

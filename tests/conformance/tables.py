@@ -1,9 +1,9 @@
 """All rows and reports: importing this registers them."""
 
-from tests.conformance import status
+from tests.conformance import api, capacity, failing, order, quorum, scenarios, status
 from tests.conformance.rows import KNOWN, REPORTS, ROWS, Report, Row
 
-__all__ = ["ALL", "REPORTS", "ROWS", "status"]
+__all__ = ["ALL", "REPORTS", "ROWS", "api", "capacity", "failing", "order", "quorum", "scenarios", "status"]
 
 _ORDER = {id_: place for place, id_ in enumerate(KNOWN)}
 ALL: list[Row | Report] = [*sorted(ROWS.values(), key=lambda one: _ORDER.get(one.id, -1)), *REPORTS.values()]

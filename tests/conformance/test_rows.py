@@ -61,7 +61,9 @@ def controlled(request: pytest.FixtureRequest) -> Outcomes:
 
 def chosen(request: pytest.FixtureRequest, stage: Stage) -> list[Row | Report]:
     """What this run asks for of a stage."""
-    items = [item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module]
+    items = [
+        item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module
+    ]
     params = [item.callspec.params.get("one") for item in items if hasattr(item, "callspec")]
     return [one for one in params if isinstance(one, Row | Report) and one.stage is stage]
 

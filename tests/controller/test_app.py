@@ -63,23 +63,6 @@ async def test_a_group_walks_through_its_phases(cluster: Cluster) -> None:
         assert (scheduled.status, scheduled.reason) == ("True", "QuorumReached")
 
 
-async def test_b47_a_group_created_after_its_pods(cluster: Cluster) -> None:
-    await cluster.create_pods("RRR")
-    async with running(cluster):
-        await cluster.create_group()
-        group = await cluster.until_phase("Running")
-        assert group.status.running == 3
-
-
-async def test_b48_a_label_that_names_no_group_is_no_error(cluster: Cluster) -> None:
-    registry = CollectorRegistry()
-    async with running(cluster, registry):
-        await cluster.create_pods("RR", group="nowhere")
-        await cluster.quiesce()
-        assert registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Broken"}) == 0
-        assert cluster.warnings == []
-
-
 async def test_a_relabelled_pod_moves_from_one_group_to_the_other(cluster: Cluster) -> None:
     other = Key("default", "other")
     await cluster.create_group(min_member=2)
@@ -90,18 +73,6 @@ async def test_a_relabelled_pod_moves_from_one_group_to_the_other(cluster: Clust
         await cluster.client.patch(PODS, Key("default", "pod-1"), {"metadata": {"labels": {POD_GROUP_LABEL: "other"}}})
         await cluster.until(lambda group: group.status.running == 1 and group.status.phase == "Pending")
         await cluster.until(lambda group: group.status.running == 1, other)
-
-
-async def test_b40_two_namespaces_with_groups_of_one_name(cluster: Cluster) -> None:
-    elsewhere = Key("elsewhere", "pg")
-    await cluster.client.create(NAMESPACES, "", {"metadata": {"name": "elsewhere"}})
-    for key in (PG, elsewhere):
-        await cluster.create_group(min_member=3, namespace=key.namespace)
-        await cluster.create_pods("RR", namespace=key.namespace)
-    async with running(cluster):
-        for key in (PG, elsewhere):
-            group = await cluster.until(lambda group: group.status.running == 2, key)
-            assert group.status.phase == "Pending"
 
 
 async def test_a_namespace_deleted_in_the_middle_stops_nobody(cluster: Cluster) -> None:

@@ -134,7 +134,7 @@ async def test_changes_do_not_shorten_the_delay_after_a_failure(bench: Bench) ->
     assert order == ["ns-first", "ns-second", "ns-third", "ns-first"]
 
 
-async def test_b53_a_group_deleted_before_the_write_costs_one_attempt(bench: Bench) -> None:
+async def test_a_group_deleted_before_the_write_costs_one_attempt(bench: Bench) -> None:
     bench.server.answers = [(404, {})]
     key = bench.add_group("pg")
     bench.reconciler.ask(key)

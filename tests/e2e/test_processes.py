@@ -21,21 +21,6 @@ def slow_binds(seconds: float, **more: Any) -> Rule:
 
 
 @pytest.mark.sandbox
-async def test_d32_a_scheduler_killed_in_the_middle_of_a_gang_is_finished_by_the_next() -> None:
-    async with running_cluster(nodes(8, cpu="1"), services=("controller",)) as cluster:
-        await cluster.faults(slow_binds(60.0, skip=3))
-        async with cluster.process("scheduler") as first:
-            await cluster.create(*gang("g", 8))
-            await cluster.until(lambda: cluster.bound("g") == 3, "three binds are done, five hang")
-            await first.kill()
-        assert cluster.bound("g") == 3
-        await cluster.faults()
-
-        await cluster.start("scheduler")
-        await cluster.until(lambda: cluster.running("g") == 8, "the gang is completed")
-
-
-@pytest.mark.sandbox
 async def test_killed_before_the_first_bind_the_gang_starts_as_a_whole() -> None:
     async with running_cluster(nodes(8, cpu="1"), services=("controller",)) as cluster:
         await cluster.faults(slow_binds(60.0))
