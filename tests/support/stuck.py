@@ -5,6 +5,7 @@ from gangline.cli.cluster.views import Views
 from gangline.cli.explain.answer import Answer
 from gangline.cli.explain.explain import Sources, explain
 from gangline.cli.explain.target import target_of
+from gangline.contract.meta import ApiObject
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 from gangline.contract.node import Node
 from gangline.contract.pod import Pod
@@ -12,10 +13,8 @@ from gangline.contract.podgroup import PodGroup
 from gangline.contract.policy import PriorityClass
 from tests.support.builders import NAMESPACE, at
 
-Thing = Pod | Node | PodGroup | PriorityClass | RecordedEvent
 
-
-def survey_of(*things: Thing, now_s: float = 100.0, unread: tuple[str, ...] = ()) -> Survey:
+def survey_of(*things: ApiObject, now_s: float = 100.0, unread: tuple[str, ...] = ()) -> Survey:
     """A survey of these objects."""
     return Survey(
         at=at(now_s),
@@ -28,7 +27,7 @@ def survey_of(*things: Thing, now_s: float = 100.0, unread: tuple[str, ...] = ()
     )
 
 
-def why(target: str, *things: Thing, live: Views | None = None, now_s: float = 100.0) -> Answer:
+def why(target: str, *things: ApiObject, live: Views | None = None, now_s: float = 100.0) -> Answer:
     """Ask why a target of these objects waits; without `live` no scheduler answers."""
     sources = Sources((DEFAULT_SCHEDULER_NAME,), live, "" if live is not None else "nobody answers")
     return explain(target_of([target], NAMESPACE), survey_of(*things, now_s=now_s), sources)

@@ -13,13 +13,13 @@ from gangline.cli.cluster.views import GangView, views_of
 from gangline.cli.explain.answer import Answer
 from gangline.cli.explain.target import TargetError, target_of
 from gangline.contract.membership import GangKey, GangKind
-from gangline.contract.meta import ObjectMeta
+from gangline.contract.meta import ApiObject, ObjectMeta
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME, LEGACY_POD_GROUP_LABEL
 from gangline.contract.node import Taint
 from gangline.contract.pod import Affinity, Pod, PodAffinity
 from tests.support.builders import at, group, node, owner, pod, priority_class
-from tests.support.script import Script
-from tests.support.stuck import Thing, survey_of, why
+from tests.support.script import Script, Watched
+from tests.support.stuck import survey_of, why
 
 TAINT = Taint(key="nvidia.com/gpu", value="true", effect="NoSchedule")
 
@@ -40,7 +40,7 @@ def event(kind: str, name: str, uid: str, reason: str, note: str, at_s: float) -
     )
 
 
-SITUATIONS: dict[str, tuple[list[Thing], str, str, str, str]] = {
+SITUATIONS: dict[str, tuple[list[ApiObject], str, str, str, str]] = {
     # what is staged, reason, words of the summary, words of what is missing, words of the next step
     "incomplete": (
         [group("g", 4), *members(2), node("n0", cpu=16)],
@@ -315,7 +315,7 @@ def test_the_running_scheduler_knows_better() -> None:
 
 
 def test_a_description_of_a_scheduler_that_runs_reads_like_a_rehearsal() -> None:
-    things = [group("g", 4), *members(4), node("n0"), node("n1")]
+    things: list[Watched] = [group("g", 4), *members(4), node("n0"), node("n1")]
     script = Script(*things)
 
     views = views_of(script.scheduler.gangs(script.now + 40))
@@ -338,7 +338,7 @@ def test_a_description_of_a_scheduler_that_runs_reads_like_a_rehearsal() -> None
         ({"scheduler": "default-scheduler"}, "SchedulerMismatch"),
         ({"cpu": "lots"}, "InvalidPod"),
     ],
-    ids=lambda value: str(value),
+    ids=str,
 )
 def test_a_pod_that_does_not_wait_for_its_gang_says_so_itself(fields: dict[str, Any], reason: str) -> None:
     answer = why("pod/p", pod("p", **fields), node("n0"))

@@ -1,0 +1,298 @@
+"""Commands that talk with a cluster, as users type them: against the sandbox with both services."""
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from gangline.cli.main import main
+from gangline.contract.meta import Key
+from gangline.kube.wire.resources import NODES
+from gangline.sandbox.faults import Refuse, Rule
+from tests.support import builders
+from tests.support.cluster import Cluster, running_cluster
+from tests.support.manifests import deployment, gang, job, nodes, pod, pod_group, pods
+from tests.support.scripted_api import Answer, Asked, ScriptedApi
+from tests.support.scripted_server import write_kubeconfig
+
+COLUMNS = ["NAME", "PHASE", "MIN", "WAITING", "SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "AGE", "WAITS", "WHY"]
+
+
+async def gangline(cluster: Cluster, *words: str) -> Result:
+    """Run a command on a cluster, in a thread: it has a loop of its own."""
+    return await asyncio.to_thread(invoke, *words, "--kubeconfig", str(cluster.kubeconfig))
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(main, words, catch_exceptions=False)
+
+
+def address(cluster: Cluster) -> tuple[str, str]:
+    return "--scheduler-address", cluster.services["scheduler"].url
+
+
+def cells(line: str) -> list[str]:
+    return re.split(r" {2,}", line)
+
+
+async def test_status_shows_every_gang_with_figures_and_why() -> None:
+    async with running_cluster(nodes(2, cpu="4")) as cluster:
+        await cluster.create(
+            *gang("fits", 2, requests={"cpu": 1}),
+            *gang("large", 4, requests={"cpu": 3}),
+            deployment("web", 2, shadow=3),
+        )
+        await cluster.until(lambda: cluster.running("fits") == 2, "one gang runs")
+        await cluster.until(lambda: cluster.reasons("large") == ["Unschedulable"] * 4, "one waits")
+        await cluster.until(lambda: cluster.reasons("web") == ["GangIncomplete"] * 2, "one is incomplete")
+
+        table = (await gangline(cluster, "status")).stdout.splitlines()
+        wide = (await gangline(cluster, "status", "-A", "-o", "wide")).stdout
+        names = (await gangline(cluster, "status", "-o", "name")).stdout.split()
+        items = json.loads((await gangline(cluster, "status", "-o", "json")).stdout)["items"]
+        one = yaml.safe_load((await gangline(cluster, "status", "large", "-o", "yaml")).stdout)["items"]
+        other = await gangline(cluster, "status", "-n", "kube-system")
+        missing = await gangline(cluster, "status", "nosuch")
+
+    assert cells(table[0]) == COLUMNS
+    rows = {line.split()[0]: cells(line) for line in table[1:]}
+    assert rows["fits"][1:8] == ["Running", "2", "0", "2", "2", "0", "0"]
+    assert rows["large"][1:8] == ["Scheduling", "4", "4", "0", "0", "0", "0"]
+    assert rows["large"][-1] == "Unschedulable: 1 of 4 fit, Insufficient cpu"
+    assert rows["deployment/web"][1:4] == ["Pending", "3", "2"]
+    assert rows["deployment/web"][-1] == "GangIncomplete: 2 of 3 are here"
+    assert "NAMESPACE" in wide
+    assert "3 more need 3 cpu each" in wide
+    assert names == ["podgroup.scheduling.x-k8s.io/fits", "podgroup.scheduling.x-k8s.io/large", "deployment/web"]
+    assert [(item["name"], item["waiting"]) for item in items] == [("fits", 0), ("large", 4), ("deployment/web", 2)]
+    assert [item["reason"] for item in one] == ["Unschedulable"]
+    assert (other.exit_code, other.stdout, other.stderr) == (0, "", "No gangs found in namespace kube-system.\n")
+    assert missing.exit_code == 1
+    assert 'error: gang "nosuch" not found in namespace default' in missing.stderr
+
+
+async def test_why_agrees_with_the_scheduler_that_runs() -> None:
+    async with running_cluster(nodes(2, cpu="4")) as cluster:
+        await cluster.create(*gang("large", 4, requests={"cpu": 3}))
+        await cluster.until(lambda: cluster.reasons("large") == ["Unschedulable"] * 4, "it waits")
+
+        asked = json.loads((await gangline(cluster, "why", "large", "-o", "json", *address(cluster))).stdout)
+        guessed = json.loads((await gangline(cluster, "why", "pod", "large-0", "-o", "json")).stdout)
+        page = (await gangline(cluster, "why", "pg/large")).stdout
+        name = (await gangline(cluster, "why", "pod/large-0", "-o", "name")).stdout
+
+    assert asked["summary"] == guessed["summary"] == cluster.messages("large")[0]
+    assert (asked["source"], guessed["source"]) == ("scheduler", "rehearsal")
+    assert asked["unknown"] == []
+    assert "no running pod of the scheduler was found" in guessed["unknown"][0]
+    assert asked["happened"][0]["reason"] == "FailedScheduling"
+    headings = [line for line in page.splitlines() if not line.startswith(" ")]
+    assert headings[0].startswith("PodGroup default/large: Unschedulable, waits ")
+    assert [line.split(":")[0].split(" ")[0] for line in headings[1:]] == [
+        *("Needs", "Missing", "Nodes", "Queue", "Last", "Next", "Not")
+    ]
+    assert "room for 2 of 4 members: 3 cpu each, 6 cpu in all" in page
+    assert "\x1b" not in page
+    assert name == "podgroup.scheduling.x-k8s.io/large\n"
+
+
+async def test_why_tells_a_refused_bind_and_what_it_was_refused_with() -> None:
+    async with running_cluster(nodes(1, cpu="8")) as cluster:
+        refusal = Rule(verb="create", resource="pods", subresource="binding", fault=Refuse(code=403))
+        await cluster.faults(refusal)
+        await cluster.create(*gang("g", 2))
+        await cluster.until(lambda: cluster.reasons("g") == ["BindFailed"] * 2, "it says so")
+
+        asked = json.loads((await gangline(cluster, "why", "g", "-o", "json", *address(cluster))).stdout)
+        guessed = json.loads((await gangline(cluster, "why", "g", "-o", "json")).stdout)
+        await cluster.faults()
+
+    assert asked["reason"] == guessed["reason"] == "BindFailed"
+    assert (asked["source"], guessed["source"]) == ("scheduler", "condition")
+    assert "refused" in guessed["summary"]
+    assert "BindFailed" in {one["reason"] for one in guessed["happened"]}
+    assert "it tries again by itself" in guessed["next"][0]
+
+
+async def test_why_notices_that_no_scheduler_runs() -> None:
+    async with running_cluster(nodes(1, cpu="8"), services=("controller",)) as cluster:
+        await cluster.create(*gang("g", 2))
+        await cluster.until(lambda: cluster.phase("g") == "Scheduling", "the group is complete")
+
+        answer = json.loads((await gangline(cluster, "why", "g", "-o", "json")).stdout)
+        status = (await gangline(cluster, "status")).stdout
+
+    assert answer["reason"] == "NotScheduledYet"
+    assert "2 of 2 waiting members" in answer["summary"]
+    assert "gangline-scheduler" in answer["next"][0]
+    assert "NotScheduledYet: no scheduler has spoken" in status
+
+
+async def test_why_of_a_job_and_of_a_pod_that_names_another_scheduler() -> None:
+    async with running_cluster(nodes(1, cpu="8")) as cluster:
+        await cluster.create(
+            pod_group("j", 3), job("j", "j", parallelism=2, completions=4), pod("p", scheduler="default-scheduler")
+        )
+        await cluster.until(lambda: cluster.reasons("j") == ["GangIncomplete"] * 2, "the job's pods wait")
+
+        of_job = json.loads((await gangline(cluster, "why", "job/j", "-o", "json")).stdout)
+        of_pod = json.loads((await gangline(cluster, "why", "pod/p", "-o", "json")).stdout)
+        await cluster.delete("Pod", "p", grace_period_s=0)
+
+    assert (of_job["reason"], of_job["missing"]) == ("GangIncomplete", ["1 more pod (2 of 3 are here)"])
+    assert of_job["next"][0] == "raise parallelism (and completions) of Job j to 3 or more, or lower minMember"
+    assert of_pod["reason"] == "SchedulerMismatch"
+
+
+async def test_nodes_show_room_and_the_largest_gang() -> None:
+    async with running_cluster(nodes(2, cpu="4", memory="8Gi"), services=("scheduler",)) as cluster:
+        await cluster.create(pod("p", requests={"cpu": "1500m"}))
+        await cluster.until(lambda: cluster.running("p") == 1, "a pod runs")
+        (bound,) = [one.spec.node_name for one in cluster.of("p")]
+        (idle,) = {"node-0", "node-1"} - {bound}
+        await cluster.client.patch(NODES, Key("", idle), {"spec": {"unschedulable": True}})
+
+        plain = (await gangline(cluster, "nodes")).stdout.splitlines()
+        shaped = (await gangline(cluster, "nodes", "--cpu", "1", "--memory", "1Gi")).stdout
+        figures = json.loads((await gangline(cluster, "nodes", "--cpu", "1", "-o", "json")).stdout)
+        tolerant = ("--cpu", "2", "--toleration", "node.kubernetes.io/unschedulable", "-o", "json")
+        tolerated = json.loads((await gangline(cluster, "nodes", *tolerant)).stdout)
+        none = (await gangline(cluster, "nodes", "--cpu", "64")).stdout
+        wrong = await gangline(cluster, "nodes", "--cpu", "lots")
+
+    rows = {line.split()[0]: cells(line) for line in plain[1:]}
+    assert cells(plain[0]) == ["NAME", "STATE", "CPU FREE", "MEMORY FREE", "PODS FREE"]
+    assert rows[str(bound)] == [bound, "open", "2500m/4", "8Gi/8Gi", "109/110"]
+    assert rows[idle][:3] == [idle, "cordoned", "4/4"]
+    assert "that would fit now: 2, on 1 of 2 nodes." in shaped
+    assert figures["largestGang"] == 2
+    assert tolerated["largestGang"] == 3
+    assert "Not one member with 64 cpu would fit now on 2 nodes." in none
+    assert wrong.exit_code == 2
+    assert "write 4, 500m, 1.5Gi or 2e3" in wrong.stderr
+
+
+@asynccontextmanager
+async def process(cluster: Cluster, *words: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run the program itself; it is ended as Ctrl-C does."""
+    code = "from gangline.cli.main import main; main()"
+    running = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", code, *words, "--kubeconfig", str(cluster.kubeconfig)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield running
+    finally:
+        if running.returncode is None:
+            running.kill()
+            await running.wait()
+
+
+async def test_a_watch_prints_what_changes_until_it_is_interrupted() -> None:
+    async with running_cluster(nodes(1, cpu="2")) as cluster:
+        await cluster.create(pod_group("g", 2), *pods(1, "g", "g"))
+        async with process(cluster, "status", "-w") as running, asyncio.timeout(60):
+            assert running.stdout is not None
+            assert running.stderr is not None
+            head = (await running.stdout.readline()).decode().split()
+            await running.stdout.readuntil(b"Pending")
+            await cluster.create(pod("g-1", "g"))
+            await running.stdout.readuntil(b"Running")
+            running.send_signal(signal.SIGINT)
+            code, said = await running.wait(), await running.stderr.read()
+
+    assert head[:3] == COLUMNS[:3]
+    assert (code, said) == (130, b"")
+
+
+async def test_check_against_a_cluster_counts_its_groups_and_nodes(tmp_path: Path) -> None:
+    manifest = tmp_path / "job.yaml"
+    manifest.write_text(yaml.safe_dump(job("j", "g", parallelism=2, completions=2, requests={"cpu": 3})))
+    async with running_cluster(nodes(1, cpu="4"), services=("controller",)) as cluster:
+        await cluster.create(pod_group("g", 2))
+
+        found = await gangline(cluster, "check", str(manifest))
+
+    assert found.exit_code == 1
+    assert "2 members with 3 cpu must start together, and the cluster has room for 1, even empty" in found.stdout
+    assert "group-missing" not in found.stdout
+
+
+@pytest.mark.parametrize("words", [("status",), ("why", "g"), ("nodes",)], ids=" ".join)
+def test_no_cluster_is_one_error_that_says_what_to_do(words: tuple[str, ...], tmp_path: Path) -> None:
+    silent = write_kubeconfig(tmp_path / "silent", "http://127.0.0.1:9")
+
+    unreachable = invoke(*words, "--kubeconfig", silent)
+    absent = invoke(*words, "--kubeconfig", str(tmp_path / "none"))
+    elsewhere = invoke(*words, "--kubeconfig", silent, "--context", "nosuch")
+
+    assert [result.exit_code for result in (unreachable, absent, elsewhere)] == [1, 1, 1]
+    assert "kubectl cluster-info" in unreachable.stderr
+    assert "--kubeconfig or $KUBECONFIG" in absent.stderr
+    assert "nosuch" in elsewhere.stderr
+    assert not any(result.stdout for result in (unreachable, absent, elsewhere))
+
+
+def scripted(views: Answer, *, label: str = "gangline-scheduler") -> ScriptedApi:
+    """An API server with a pod of the scheduler, which answers so through the proxy, and a gang that waits."""
+    lists = {
+        "pods": [
+            builders.pod("s-0", namespace="gangline-system", labels={"app.kubernetes.io/name": label}, phase="Running"),
+            *(builders.pod(f"g-{number}", group="g") for number in range(2)),
+        ],
+        "podgroups": [builders.group("g", 3)],
+        "nodes": [builders.node("n0")],
+    }
+
+    def answer(asked: Asked) -> Answer:
+        if asked.path.endswith("/proxy/debug/gangs"):
+            return views
+        items = lists.get(asked.path.rpartition("/")[2], [])
+        return Answer(200, {"metadata": {"resourceVersion": "1"}, "items": msgspec.to_builtins(items)})
+
+    return ScriptedApi(answer)
+
+
+VIEW = {
+    "title": "team/g",
+    "namespace": "team",
+    "kind": "PodGroup",
+    "name": "g",
+    "state": "parked",
+    "reason": "HeldForGang",
+    "message": "room is held",
+}
+
+
+@pytest.mark.parametrize(
+    ("views", "source", "unknown"),
+    [
+        (Answer(200, [VIEW]), "scheduler", ""),
+        (Answer(403, {"reason": "Forbidden", "message": "no pods/proxy"}), "rehearsal", "no pods/proxy"),
+        (Answer(200, []), "rehearsal", "it may be a standby"),
+        (Answer(200, {"what": "is this"}), "rehearsal", "does not answer as a scheduler of this version does"),
+    ],
+    ids=["answers", "forbidden", "standby", "another program"],
+)
+async def test_the_scheduler_s_pod_is_asked_through_the_api_server(
+    views: Answer, source: str, unknown: str, tmp_path: Path
+) -> None:
+    async with scripted(views) as api:
+        config = write_kubeconfig(tmp_path / "kubeconfig", api.url)
+        words = ("why", "g", "-n", "team", "-o", "json", "--kubeconfig", config)
+        answer = json.loads((await asyncio.to_thread(invoke, *words)).stdout)
+
+    assert "/api/v1/namespaces/gangline-system/pods/s-0/proxy/debug/gangs" in {asked.path for asked in api.asked}
+    assert answer["source"] == source
+    assert unknown in " ".join(answer["unknown"])
+    assert not any(asked.method != "GET" for asked in api.asked)
