@@ -30,7 +30,9 @@ _COLOURS: Final = {"error": "red", "warning": "yellow"}
     )
 )
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...")
-@click.option("-n", "--namespace", default="default", show_default=True, help="Namespace of objects that name none.")
+@click.option(
+    "-n", "--namespace", metavar="NAME", default="default", show_default=True, help="Namespace of objects without one."
+)
 @click.option("--strict", is_flag=True, help="Let warnings fail the check as errors do.")
 @click.option("--against-cluster", is_flag=True, help="Look at a cluster's PodGroups and nodes too.")
 @output_option("json", "yaml")

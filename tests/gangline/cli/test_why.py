@@ -26,7 +26,8 @@ TAINT = Taint(key="nvidia.com/gpu", value="true", effect="NoSchedule")
 
 def members(count: int, name: str = "g", **fields: Any) -> list[Pod]:
     """Members of the PodGroup `name`, of 3 CPUs each unless said otherwise."""
-    return [pod(f"{name}-{number}", **({"group": name, "cpu": 3} | fields)) for number in range(count)]
+    given: dict[str, Any] = {"group": name, "cpu": 3, **fields}
+    return [pod(f"{name}-{number}", **given) for number in range(count)]
 
 
 def event(kind: str, name: str, uid: str, reason: str, note: str, at_s: float) -> RecordedEvent:
