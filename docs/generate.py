@@ -20,6 +20,7 @@ import controller.settings
 import scheduler.metrics
 import scheduler.settings
 from docs import dashboard
+from gangline.cli.explain.answer import State
 from gangline.cli.main import main as main_command
 from gangline.contract import crd
 from gangline.service.settings import markdown
@@ -65,6 +66,7 @@ def reasons() -> str:
         "What a waiting pod says in its condition `PodScheduled`, and what is counted of nodes in its message.",
         {
             "Why a pod waits": table(("Reason", "Meaning"), described(Reason)),
+            "What `gangline why` and `status` say beside them": table(("State", "Meaning"), described(State)),
             "Why a node does not fit": table(("In the message", "Meaning"), described(NodeReason)),
             "What wakes a gang that does not fit": table(("Cause", "Meaning"), described(Cause)),
         },

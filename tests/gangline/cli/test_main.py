@@ -31,6 +31,34 @@ def test_help_lists_the_commands_and_imports_none() -> None:
     assert all(command in result.stdout for command in COMMANDS)
 
 
+@pytest.mark.parametrize("command", ["status", "why", "nodes", "check"])
+def test_the_help_of_a_command_for_users_is_quick_and_has_examples(command: str) -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from gangline.cli.main import main;"
+        f"print(CliRunner().invoke(main, ['{command}', '-h']).output);"
+        "assert not {'aiohttp', 'numpy', 'kubernetes_asyncio', 'rich.console', 'scheduler.core'} & set(sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "  Examples:\n    # " in result.stdout
+    assert f"\n    gangline {command}" in result.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_can_learn_to_complete_both_names(shell: str) -> None:
+    own = CliRunner().invoke(main, ["completion", shell])
+    plugin = CliRunner().invoke(main, ["completion", shell, "--program", "kubectl-gang"])
+
+    assert "_GANGLINE_COMPLETE" in own.output
+    assert "_KUBECTL_GANG_COMPLETE" in plugin.output
+
+
+def test_commands_and_options_are_completed() -> None:
+    environ = {"_GANGLINE_COMPLETE": "bash_complete", "COMP_WORDS": "gangline status --al", "COMP_CWORD": "2"}
+
+    assert CliRunner().invoke(main, env=environ, prog_name="gangline").output.strip() == "plain,--all-namespaces"
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -213,6 +213,16 @@ def test_nodes_are_grouped_by_why_they_fail_the_nearest_fit_first() -> None:
     assert nodes.groups[3].nodes[0].detail == "nvidia.com/gpu=true:NoSchedule"
 
 
+def test_of_the_nodes_with_room_the_roomiest_comes_first() -> None:
+    answer = why("g", group("g", 9), *members(9), node("a", cpu=3), node("b", cpu=9), node("c", cpu=6))
+
+    assert [(one.node, one.detail) for one in answer.nodes[0].groups[0].nodes] == [
+        ("b", "room for 3"),
+        ("c", "room for 2"),
+        ("a", "room for 1"),
+    ]
+
+
 def test_the_queue_names_who_is_tried_before() -> None:
     answer = why(
         "g",

@@ -1,0 +1,58 @@
+"""What commands print: durations, tables that fit, plain text off a terminal."""
+
+import io
+
+import pytest
+from msgspec import Struct
+from rich.console import Console
+
+from gangline.cli.terminal import columns, duration, machine_readable, show
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        *((0.2, "0s"), (59, "59s"), (60, "1m"), (61, "1m1s"), (599, "9m59s"), (600, "10m"), (3_700, "1h1m")),
+        *((36_000, "10h"), (90_000, "1d1h"), (864_000, "10d"), (-5, "0s"), (None, "")),
+    ],
+    ids=str,
+)
+def test_durations_are_written_as_kubectl_writes_ages(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_off_a_terminal_nothing_is_cut_coloured_or_padded(capsys: pytest.CaptureFixture[str]) -> None:
+    show(columns(("A", "WHY"), [("x", "long " * 100), ("wider", "")], styles={"x": "red"}))
+
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first == "A       WHY"
+    assert second == "x       " + ("long " * 100).rstrip()
+    assert third == "wider"
+
+
+def test_on_a_narrow_terminal_only_the_last_column_is_wrapped() -> None:
+    screen = Console(file=io.StringIO(), width=30, force_terminal=False)
+
+    screen.print(columns(("NAME", "WHY"), [("default/large", "2 of 4 members fit together now")]))
+
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined] # it is a StringIO
+    assert lines[1].startswith("default/large")
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 30
+
+
+class Thing(Struct):
+    name: str
+    none: int | None = None
+    items: tuple[int, ...] = (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("json", '{\n    "name": "x",\n    "items": [\n        1,\n        2\n    ]\n}'),
+        ("yaml", "name: x\nitems:\n- 1\n- 2"),
+    ],
+)
+def test_values_are_written_for_programs_without_nulls(form: str, text: str) -> None:
+    assert machine_readable(Thing("x"), form) == text
