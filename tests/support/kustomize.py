@@ -25,20 +25,20 @@ def render(directory: Path, version: str = tools.NEWEST) -> list[Object]:
 
 @lru_cache
 def _rendered(directory: Path, version: str) -> str:
-    command = [tools.kubectl(version), "kustomize", directory]
+    command = [str(tools.kubectl(version)), "kustomize", str(directory)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not done.stderr, f"kustomize warns: {done.stderr}"
     return done.stdout
 
 
-def render_with(tmp_path: Path, *components: str, base: str = "overlays/default") -> list[Object]:
-    """Return the objects of a base with components, as an overlay of a user would name them."""
-    above = os.path.relpath(MANIFESTS, tmp_path)
-    kustomization = {
-        "resources": [f"{above}/{base}"],
-        "components": [f"{above}/components/{component}" for component in components],
-    }
+def render_with(tmp_path: Path, *components: str, overlay: str = "default") -> list[Object]:
+    """Return the objects of a copy of an overlay with components, as a user would make one."""
+    original = MANIFESTS / "overlays" / overlay
+    kustomization = yaml.safe_load((original / "kustomization.yaml").read_text(encoding="utf-8"))
+    added = [f"../../components/{component}" for component in components]
+    for field, paths in (("resources", kustomization["resources"]), ("components", added)):
+        kustomization[field] = [os.path.relpath(original / path, tmp_path) for path in paths]
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     return list(yaml.safe_load_all(_rendered.__wrapped__(tmp_path, tools.NEWEST)))
 
