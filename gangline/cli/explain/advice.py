@@ -110,7 +110,7 @@ def _room(case: Case, rooms: Sequence[ClassRoom]) -> Iterator[str]:
     for member_class, waiting, groups in rooms:
         yield from _of_class(member_class, min(waiting, max(1, case.need)), groups)
     startable = sum(min(waiting, _fitting(groups)) for _, waiting, groups in rooms)
-    if case.key.kind is GangKind.POD_GROUP and not case.counts.bound and 0 < startable < case.need:
+    if case.key.kind is GangKind.POD_GROUP and len(rooms) == 1 and not case.counts.bound and 0 < startable < case.need:
         yield (
             f"or start with fewer: `kubectl -n {case.key.namespace} patch pg {case.key.name} --type merge "
             f'-p \'{{"spec":{{"minMember":{startable}}}}}\'`'
@@ -183,12 +183,13 @@ def _of_nodes(member_class: MemberClass, group: NodesAlike) -> Iterator[str]:
 
 
 def _scattered(member_class: MemberClass, group: NodesAlike) -> Iterator[str]:
-    """Say that there would be enough if it were in one piece."""
+    """Say that there would be enough if it were in one piece, where some node is large enough to have it so."""
     requests = dict(member_class.requests)
     for resource in sorted({name for node in group.nodes for name, _, _ in node.lacks}):
         pieces = [free for node in group.nodes for name, free, _ in node.lacks if name == resource]
         amount = requests[resource]
-        if resource != "pods" and sum(pieces) >= amount:
+        largest = max(offered for node in group.nodes for name, _, offered in node.lacks if name == resource)
+        if resource != "pods" and sum(pieces) >= amount and largest >= amount:
             yield (
                 f"{format_amount(resource, sum(pieces))} {resource} are free on {len(pieces)} nodes, but at most "
                 f"{format_amount(resource, max(pieces))} in one piece, and a member needs "

@@ -77,7 +77,7 @@ def explain(target: Target, survey: Survey, sources: Sources) -> Answer:
         place=view.place if view is not None and case.waiting else None,
         ahead=tuple(Ahead(one.title, one.priority, one.need, one.turn, one.reason) for one in ahead),
         happened=tuple(_happened(case, survey)),
-        next=advise(case, verdict.reason, rooms, survey.groups, names),
+        next=(*_retry(live), *advise(case, verdict.reason, rooms, survey.groups, names)),
         unknown=tuple(_unknown(verdict, sources, survey)),
     )
 
@@ -125,11 +125,7 @@ def _needs(case: Case, floor: Floor) -> Iterator[str]:
     if case.key.kind is GangKind.POD_GROUP and case.group is None:
         yield "minMember is not known: there is no such PodGroup"
     elif case.key.kind is not GangKind.POD:
-        yield (
-            f"minMember {case.min_member}: {case.need} more must be bound"
-            + (" together" if not case.counts.bound and case.need > 1 else "")
-            + f" ({case.counts.bound} bound, {case.counts.succeeded} succeeded)"
-        )
+        yield _quorum(case)
     for class_id, number in _classes(case).items():
         member_class = floor.classes[class_id]
         rules = ", ".join(f"{key}={value}" for key, value in member_class.rules.selector)
@@ -140,6 +136,14 @@ def _needs(case: Case, floor: Floor) -> Iterator[str]:
         facts = group_facts(case.group)
         sums = ", ".join(f"{format_amount(name, amount)} {name}" for name, amount in facts.min_resources)
         yield f"minResources: {sums or case.group.spec.min_resources} free on usable nodes before it is tried"
+
+
+def _quorum(case: Case) -> str:
+    have = f"{case.counts.bound} bound, {case.counts.succeeded} succeeded"
+    if not case.need:
+        return f"minMember {case.min_member}: reached ({have}); further members start one by one"
+    together = " together" if not case.counts.bound and case.need > 1 else ""
+    return f"minMember {case.min_member}: {case.need} more must be bound{together} ({have})"
 
 
 def _classes(case: Case) -> Counter[ClassId]:
@@ -219,6 +223,11 @@ def _words(event: RecordedEvent) -> str:
     """Strip what tells one pod's event from another's."""
     note = event.note or ""
     return note.replace(event.regarding.name, "").split(" to node ")[0] if event.regarding.kind == "Pod" else note
+
+
+def _retry(live: GangView | None) -> Iterator[str]:
+    if live is not None and live.retry_in_seconds is not None:
+        yield f"it is tried again in {live.retry_in_seconds:.0f} s by itself"
 
 
 def _unknown(verdict: Verdict, sources: Sources, survey: Survey) -> Iterator[str]:

@@ -57,13 +57,15 @@ SITUATIONS: dict[str, tuple[list[ApiObject], str, str, str, str]] = {
         ),
     ),
     "fragmented": (
-        [group("g", 1), *members(1), *[node(f"n{number}", cpu=2) for number in range(5)]],
-        *(
-            "Unschedulable",
-            "5 Insufficient cpu",
-            "room for 1 of 1 members: 3 cpu",
-            "10 cpu are free on 5 nodes, but at most 2",
-        ),
+        [
+            *(group("g", 1), *members(1)),
+            *(node(f"n{number}") for number in range(5)),
+            *(pod(f"p{number}", node=f"n{number}", cpu=2, phase="Running") for number in range(5)),
+        ],
+        "Unschedulable",
+        "5 Insufficient cpu",
+        "room for 1 of 1 members: 3 cpu",
+        "10 cpu are free on 5 nodes, but at most 2 in one piece, and a member needs 3",
     ),
     "too large for every node": (
         [group("g", 1), *members(1, cpu=32), node("n0"), node("n1", cpu=8)],
@@ -223,6 +225,41 @@ def test_of_the_nodes_with_room_the_roomiest_comes_first() -> None:
     ]
 
 
+def test_no_drain_is_advised_where_no_node_is_large_enough() -> None:
+    answer = why("g", group("g", 1), *members(1, cpu=32), *(node(f"n{number}", cpu=20) for number in range(3)))
+
+    assert "the largest node has 20" in answer.next[0]
+    assert not any("drain" in step for step in answer.next)
+
+
+def test_members_that_differ_are_judged_by_their_own_and_no_smaller_minimum_is_guessed() -> None:
+    answer = why("g", group("g", 3), *members(2), pod("big", group="g", cpu=8), node("n0", cpu=7), node("n1"))
+
+    assert [(part.members, part.asks, part.groups[0].room) for part in answer.nodes] == [
+        (2, "3 cpu", 3),
+        (1, "8 cpu", 0),
+    ]
+    assert answer.missing == ("room for 1 of 1 members: 8 cpu",)
+    assert not any("minMember" in step for step in answer.next)
+
+
+@pytest.mark.parametrize(
+    ("minimum", "needs", "summary"),
+    [
+        (3, "minMember 3: 1 more must be bound (2 bound, 0 succeeded)", "has started with 2 members and lacks 1"),
+        (2, "minMember 2: reached (2 bound, 0 succeeded); further members start one by one", "has its quorum"),
+    ],
+    ids=["repair", "surplus"],
+)
+def test_a_gang_that_has_started_says_what_its_last_member_is_to_it(minimum: int, needs: str, summary: str) -> None:
+    started = members(2, node="n0", phase="Running")
+    answer = why("g", group("g", minimum), *started, pod("late", group="g", cpu=3), node("n0", cpu=7))
+
+    assert answer.needs[0] == needs
+    assert summary in answer.summary
+    assert answer.nodes[0].groups[0].nodes[0].detail == "1 cpu free of 7, 2 short"
+
+
 def test_the_queue_names_who_is_tried_before() -> None:
     answer = why(
         "g",
@@ -315,12 +352,14 @@ def test_the_running_scheduler_knows_better() -> None:
         reason="HeldForGang",
         message="There would be room but for what is held for other gangs",
         place=1,
+        retry_in_seconds=7.6,
     )
     things = [group("g", 2), *members(2), node("n0", cpu=16)]
 
     known, guessed = why("g", *things, live={key: live}), why("g", *things)
 
     assert (known.reason, known.source, known.unknown) == ("HeldForGang", "scheduler", ())
+    assert known.next[0] == "it is tried again in 8 s by itself"
     assert guessed.reason == "NotScheduledYet"
     assert "nobody answers" in guessed.unknown[0]
 
