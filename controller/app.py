@@ -76,7 +76,9 @@ class Controller:
             wall_time=time.time,
             coalesce_s=settings.coalesce_s,
         )
-        self._ingest = Ingest(self._index, self._rivals, announcer, metrics, ask=self._ask, wall_time=time.time)
+        self._ingest = Ingest(
+            self._index, self._rivals, announcer, metrics, ask=self._ask, clock=self._clock, wall_time=time.time
+        )
         watch_seconds = (max(1, settings.watch_s // 2), settings.watch_s)
         self._pods = Reflector(client, PODS, Pod, self._ingest.take_pod, watch_seconds=watch_seconds)
         self._groups = Reflector(client, POD_GROUPS, PodGroup, self._ingest.take_group, watch_seconds=watch_seconds)
@@ -178,7 +180,7 @@ class Controller:
             "ours": is_ours(members.values()),
             "pending_patch": status_patch(group.status, assessment.status, ignored=self._writer.pruned),
             "look_again_at": assessment.look_again_at,
-            "given_way_until": self._rivals.quiet_until(meta.uid, now),
+            "given_way_s": self._rivals.quiet_s(meta.uid, self._clock.now()),
         }
 
     async def _validate(self, _request: Request) -> object:
@@ -213,7 +215,7 @@ class Controller:
         for phase in PHASE_LABELS:
             metrics.pod_groups.labels(phase).set_function(partial(self._groups_in, phase))
         metrics.members.set_function(lambda: self._index.sizes()[1])
-        metrics.given_way.set_function(lambda: self._rivals.quiet_count(time.time()))
+        metrics.given_way.set_function(lambda: self._rivals.quiet_count(self._clock.now()))
         metrics.queue_depth.set_function(lambda: self._reconciler.depth)
         metrics.queue_oldest_age.set_function(self._reconciler.oldest_age_s)
         metrics.watch_staleness.labels(Kind.POD).set_function(lambda: self._pods.staleness_s(self._clock.now()))

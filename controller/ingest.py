@@ -10,6 +10,7 @@ from controller.core.index import Index
 from controller.core.rivals import QUIET_S, Rivals
 from controller.metrics import Kind, Metrics
 from controller.writer import Announcer
+from gangline.base.clock import Clock
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
@@ -31,6 +32,7 @@ class Ingest:
         metrics: Metrics,
         *,
         ask: Callable[[Key], None],
+        clock: Clock,
         wall_time: Callable[[], float],
     ) -> None:
         self._index = index
@@ -38,6 +40,7 @@ class Ingest:
         self._announcer = announcer
         self._metrics = metrics
         self._ask = ask
+        self._clock = clock
         self._wall_time = wall_time
         self._unsynced = set(Kind)
         self.synced = asyncio.Event()
@@ -95,8 +98,7 @@ class Ingest:
             self.synced.set()
 
     def _watch_rivals(self, group: PodGroup) -> None:
-        meta, now = group.metadata, self._wall_time()
-        version = meta.resource_version
+        meta, version, now = group.metadata, group.metadata.resource_version, self._clock.now()
         if self._rivals.observed(meta.uid, phase=group.status.phase, resource_version=version, now=now):
             self._metrics.foreign_writers.inc()
             log.warning("foreign_status_writer", group=str(meta.key), uid=meta.uid, quiet_s=QUIET_S)

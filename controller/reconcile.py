@@ -37,7 +37,7 @@ class _Reconciled(Struct, frozen=True, kw_only=True):
 class Reconciler:
     """Brings the status of each PodGroup that was asked for to what its pods say.
 
-    `clock` orders the queue; `wall_time` is what objects are stamped with, seconds since the epoch.
+    `clock` is for whatever lasts; `wall_time` is what objects are stamped with, seconds since the epoch.
     """
 
     def __init__(
@@ -146,10 +146,10 @@ class Reconciler:
             return _Reconciled(outcome=Outcome.GONE)
         if not is_ours(members.values()):
             return _Reconciled(outcome=Outcome.NOT_OURS)
+        quiet_s = self._rivals.quiet_s(group.metadata.uid, self._clock.now())
+        if quiet_s > 0:
+            return _Reconciled(outcome=Outcome.GIVEN_WAY, again_s=quiet_s)
         now = self._wall_time()
-        quiet_until = self._rivals.quiet_until(group.metadata.uid, now)
-        if quiet_until is not None:
-            return _Reconciled(outcome=Outcome.GIVEN_WAY, again_s=quiet_until - now)
         with structlog.contextvars.bound_contextvars(uid=group.metadata.uid):
             return await self._write(group, assess(group, members, now), now)
 

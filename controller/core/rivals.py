@@ -1,6 +1,6 @@
 """Another writer of the same status: noticed when it changes our phase back again and again, and given way to.
 
-A group is given up for `QUIET_S` once its phase was changed back `REVERSALS` times within `WINDOW_S`.
+A group is given up for `QUIET_S` once its phase was changed back `REVERSALS` times within `WINDOW_S`. `now` is monotonic.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ class _Claim(Struct, kw_only=True):
     resource_version: str = ""
     sent: str | None = None
     reversed_at: tuple[float, ...] = ()
-    quiet_until: float = 0.0
+    quiet_until: float = float("-inf")
 
 
 class Rivals:
@@ -51,10 +51,10 @@ class Rivals:
         claim.reversed_at, claim.quiet_until = (), now + QUIET_S
         return True
 
-    def quiet_until(self, uid: str, now: float) -> float | None:
-        """Return until when this PodGroup is left to the other writer; None when it is ours to write."""
+    def quiet_s(self, uid: str, now: float) -> float:
+        """Return for how long this PodGroup is still left to the other writer; 0 when it is ours to write."""
         claim = self._claims.get(uid)
-        return claim.quiet_until if claim is not None and claim.quiet_until > now else None
+        return max(0.0, claim.quiet_until - now) if claim is not None else 0.0
 
     def quiet_count(self, now: float) -> int:
         """Return how many PodGroups are left to another writer now."""

@@ -83,13 +83,14 @@ def group(
     status: PodGroupStatus | None = None,
     timeout_s: int | None = None,
     generation: int = 1,
+    version: str = "1",
 ) -> PodGroup:
     return PodGroup(
         metadata=ObjectMeta(
             name=name,
             namespace=namespace,
             uid=f"{namespace}-{name}",
-            resource_version="1",
+            resource_version=version,
             generation=generation,
             creation_timestamp=at(CREATED_S),
         ),

@@ -31,9 +31,9 @@ def test_three_reversals_within_a_minute_make_us_give_way_for_ten_minutes() -> N
         war.we_write()
         gave_way.append(war.they_write(now))
     assert gave_way == [False, False, True]
-    assert war.rivals.quiet_until(UID, 41.0) == 40.0 + QUIET_S
+    assert war.rivals.quiet_s(UID, 41.0) == QUIET_S - 1.0
     assert war.rivals.quiet_count(41.0) == 1
-    assert war.rivals.quiet_until(UID, 40.0 + QUIET_S) is None
+    assert war.rivals.quiet_s(UID, 40.0 + QUIET_S) == 0.0
 
 
 def test_three_reversals_in_more_than_a_minute_are_borne() -> None:
@@ -88,4 +88,4 @@ def test_a_group_that_is_gone_is_forgotten() -> None:
         war.we_write()
         war.they_write(now)
     war.rivals.forget(UID)
-    assert (war.rivals.quiet_until(UID, 3.0), war.rivals.quiet_count(3.0)) == (None, 0)
+    assert (war.rivals.quiet_s(UID, 3.0), war.rivals.quiet_count(3.0)) == (0.0, 0)
