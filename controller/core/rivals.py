@@ -28,14 +28,22 @@ class Rivals:
     def __init__(self) -> None:
         self._claims: dict[str, _Claim] = {}
 
+    def __len__(self) -> int:
+        """Return of how many PodGroups something is remembered."""
+        return len(self._claims)
+
     def sends(self, uid: str, *, phase: str) -> None:
         """Note the phase that is on its way: the watch may show it before the reply arrives."""
         self._claims.setdefault(uid, _Claim()).sent = phase
 
     def wrote(self, uid: str, *, phase: str, resource_version: str) -> None:
-        """Note the phase that the API server has accepted from us, and the version that carries it."""
-        claim = self._claims.setdefault(uid, _Claim())
-        claim.phase, claim.sent, claim.resource_version = phase, None, resource_version
+        """Note the phase that the API server has accepted from us, and the version that carries it.
+
+        The PodGroup may have gone before its reply came: then there is nothing to remember.
+        """
+        claim = self._claims.get(uid)
+        if claim is not None:
+            claim.phase, claim.sent, claim.resource_version = phase, None, resource_version
 
     def observed(self, uid: str, *, phase: str | None, resource_version: str, now: float) -> bool:
         """Take note of a version of the PodGroup; say whether this one made us give way."""

@@ -89,3 +89,11 @@ def test_a_group_that_is_gone_is_forgotten() -> None:
         war.they_write(now)
     war.rivals.forget(UID)
     assert (war.rivals.quiet_s(UID, 3.0), war.rivals.quiet_count(3.0)) == (0.0, 0)
+
+
+def test_a_reply_that_comes_after_the_group_is_gone_leaves_nothing_behind() -> None:
+    rivals = Rivals()
+    rivals.sends(UID, phase="Running")
+    rivals.forget(UID)
+    rivals.wrote(UID, phase="Running", resource_version="1")
+    assert len(rivals) == 0
