@@ -283,6 +283,11 @@ class Binding:
         setback = self._setbacks.get(key)
         return setback if setback is not None and now < setback.until else None
 
+    def last_refusal(self, key: GangKey) -> str:
+        """Return what the API server said when it last refused a bind of this gang, `""` if nothing is the matter."""
+        setback = self._setbacks.get(key)
+        return setback.said.message if setback is not None and setback.said is not None else ""
+
     def _keep_apart(self, member: Member, node: str, now: float) -> None:
         pairs = self._apart.setdefault(member.gang, {})
         known = pairs.get((member.uid, node))

@@ -138,7 +138,8 @@ class Deciding:
 
     def _park(self, gang: Gang, ready: Ready, demand: Demand, unplaced: Unplaced, now: float) -> None:
         holders = self._holds.holders_against(gang.key, self._gangs.priority_of(gang))
-        said = verdict(gang, ready, demand, unplaced, [title(key) for key in holders])
+        refusal = self._binding.last_refusal(gang.key)
+        said = verdict(gang, ready, demand, unplaced, holders=[title(key) for key in holders], refusal=refusal)
         self._conditions.say(gang.key, said, now, turn=ready.turn)
         self._backlog.park(gang.key, unplaced.wake, unplaced.wake_resources)
         self._deadlines.set(GangAlarm(Purpose.RETRY_GANG, gang.key), self._retry_at(gang, demand, now))

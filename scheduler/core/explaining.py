@@ -11,7 +11,7 @@ from scheduler.core.placement import Demand
 from scheduler.core.reasons import Reason, Unplaced, sentence
 
 
-def verdict(gang: Gang, ready: Ready, demand: Demand, unplaced: Unplaced, holders: list[str]) -> Said:
+def verdict(gang: Gang, ready: Ready, demand: Demand, unplaced: Unplaced, *, holders: list[str], refusal: str) -> Said:
     """Say why: the nodes first, as kube-scheduler does, then how the gang stands and what it waits for."""
     reason = _reason(demand, unplaced)
     parts = [sentence(unplaced)]
@@ -19,6 +19,8 @@ def verdict(gang: Gang, ready: Ready, demand: Demand, unplaced: Unplaced, holder
         parts.append(_standing(gang, ready))
     if reason is Reason.HELD_FOR_GANG:
         parts.append(f"Room is held for the repair of {', '.join(holders)}.")
+    if reason is Reason.BIND_FAILED and refusal:
+        parts.append(f"Last refusal: {refusal}.")
     return Said(reason, " ".join(parts))
 
 

@@ -158,6 +158,7 @@ def test_kept_apart_grows_with_each_refusal_and_says_bind_failed() -> None:
         started = script.now
         script.wait(2)
         assert script.reasons in ({"p": "BindFailed"}, {})
+        assert all("an admission webhook says no" in message for _, message in script.conditions.values())
         while not script.binds:
             script.wait(1)
         waits.append(script.now - started)
