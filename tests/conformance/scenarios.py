@@ -273,7 +273,7 @@ async def last_wave() -> None:
 @row("D21", "8 nodes; 190 groups of 2 to 6 pods", "all finish; no group starves by its own timer", stage=Stage.OWN)
 async def a_busy_queue() -> None:
     sizes = {f"g{number}": 2 + number % 5 for number in range(190)}
-    async with running_cluster(nodes(8, cpu="16")) as cluster:
+    async with running_cluster(nodes(8, cpu="16"), services=("scheduler",)) as cluster:
 
         async def submit(name: str) -> None:
             await cluster.create(*gang(name, sizes[name], run_s=0.1, restartPolicy="Never"))

@@ -1,9 +1,36 @@
 """All rows and reports: importing this registers them."""
 
-from tests.conformance import api, capacity, failing, order, quorum, scenarios, status
+from tests.conformance import (
+    api,
+    capacity,
+    failing,
+    order,
+    quorum,
+    reports_accounting,
+    reports_binds,
+    reports_gangs,
+    reports_status,
+    scenarios,
+    status,
+)
 from tests.conformance.rows import KNOWN, REPORTS, ROWS, Report, Row
 
-__all__ = ["ALL", "REPORTS", "ROWS", "api", "capacity", "failing", "order", "quorum", "scenarios", "status"]
+__all__ = [
+    "ALL",
+    "REPORTS",
+    "ROWS",
+    "api",
+    "capacity",
+    "failing",
+    "order",
+    "quorum",
+    "reports_accounting",
+    "reports_binds",
+    "reports_gangs",
+    "reports_status",
+    "scenarios",
+    "status",
+]
 
 _ORDER = {id_: place for place, id_ in enumerate(KNOWN)}
 ALL: list[Row | Report] = [*sorted(ROWS.values(), key=lambda one: _ORDER.get(one.id, -1)), *REPORTS.values()]
