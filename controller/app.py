@@ -131,8 +131,8 @@ class Controller:
         if self._settings.validate_s:
             loops.start("validate", repeat(self._settings.validate_s, self._watch_index))
         self._is_reconciling = self._settings.status_owner is StatusOwner.GANGLINE
-        for group in self._index.groups():
-            self._ask(group.metadata.key)
+        for key in self._index.group_keys():
+            self._ask(key)
         workers = [
             loops.start(f"worker {number}", self._reconciler.work(stop)) for number in range(self._settings.workers)
         ]

@@ -72,10 +72,9 @@ class Ingest:
                 self._rivals.forget(uid)
                 self._announcer.forget(uid)
                 self._touch(Kind.POD_GROUP, self._index.remove_group(key, uid))
-            case Unreadable(key, uid, _, _, message):
+            case Unreadable():
                 self._unreadable(Kind.POD_GROUP, change)
-                self._index.lose_group(key)
-                self._announcer.unreadable(key, uid, message)
+                self._touch(Kind.POD_GROUP, self._index.lose_group(change))
             case Synced():
                 self._sync(Kind.POD_GROUP)
             case Progress():

@@ -27,6 +27,7 @@ class Outcome(StrEnum):
 
     GONE = "Gone"
     NOT_OURS = "NotOurs"
+    UNREADABLE = "Unreadable"
     GIVEN_WAY = "GivenWay"
     UNCHANGED = "Unchanged"
     WRITTEN = "Written"

@@ -141,6 +141,10 @@ class Reconciler:
             self._queue.add(key, now + again_s)
 
     async def _step(self, key: Key) -> _Reconciled:
+        unreadable = self._index.unreadable(key)
+        if unreadable is not None:
+            self._announcer.unreadable(unreadable)
+            return _Reconciled(outcome=Outcome.UNREADABLE)
         group, members = self._index.group(key), self._index.members(key)
         if group is None:
             return _Reconciled(outcome=Outcome.GONE)

@@ -12,6 +12,7 @@ from gangline.contract.meta import Key, epoch_seconds
 from gangline.contract.podgroup import PodGroup, PodGroupStatus
 from gangline.kube.client import Client
 from gangline.kube.recorder import EventRecorder, ObjectReference
+from gangline.kube.wire.changes import Unreadable
 from gangline.kube.wire.errors import ApiError, Conflict, Forbidden, NotFound, Unauthorized
 from gangline.kube.wire.resources import POD_GROUPS
 
@@ -134,13 +135,13 @@ class Announcer:
             action="GivingWay",
         )
 
-    def unreadable(self, key: Key, uid: str, message: str) -> None:
-        """Announce that a PodGroup cannot be read."""
+    def unreadable(self, version: Unreadable) -> None:
+        """Announce that this version of a PodGroup cannot be read."""
         self._warn(
-            key,
-            uid,
+            version.key,
+            version.uid,
             reason="PodGroupInvalid",
-            note=f"cannot be read, its status stays as it is: {message}"[:1000],
+            note=f"cannot be read, its status stays as it is: {version.message}"[:1000],
             action="Reading",
         )
 

@@ -17,6 +17,7 @@ from gangline.contract.membership import Named, link_of
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
+from gangline.kube.wire.changes import Unreadable
 
 _NOBODY: Final[Mapping[str, Member]] = MappingProxyType({})
 
@@ -31,7 +32,7 @@ class Index:
         self._scheduler_names = frozenset(scheduler_names)
         self._groups: dict[Key, PodGroup] = {}
         self._phases: Counter[str] = Counter()
-        self._unreadable: set[Key] = set()
+        self._unreadable: dict[Key, Unreadable] = {}
         self._members: dict[Key, dict[str, Member]] = {}
         self._group_of: dict[str, Key] = {}
         self._uid_at: dict[Key, str] = {}
@@ -39,6 +40,10 @@ class Index:
     def group(self, key: Key) -> PodGroup | None:
         """Return the PodGroup, unless it is gone or its newest version could not be read."""
         return None if key in self._unreadable else self._groups.get(key)
+
+    def unreadable(self, key: Key) -> Unreadable | None:
+        """Return the newest version of a PodGroup if it could not be read."""
+        return self._unreadable.get(key)
 
     def members(self, key: Key) -> Mapping[str, Member]:
         """Return the pods that name this group, by UID."""
@@ -56,11 +61,15 @@ class Index:
         """Return all groups, by namespace and name."""
         return [self._groups[key] for key in sorted(self._groups)]
 
+    def group_keys(self) -> list[Key]:
+        """Return the keys of all groups, also of those that cannot be read, by namespace and name."""
+        return sorted(self._groups.keys() | self._unreadable.keys())
+
     def observe_group(self, group: PodGroup) -> Touched:
         """Take in a version of a PodGroup."""
         key = group.metadata.key
         changed = key in self._unreadable or self._groups.get(key) != group
-        self._unreadable.discard(key)
+        self._unreadable.pop(key, None)
         self._put_group(key, group)
         return frozenset((key,)) if changed else _NOTHING
 
@@ -70,16 +79,18 @@ class Index:
         if self._groups.get(key) is base:
             self._put_group(key, replied)
 
-    def lose_group(self, key: Key) -> None:
+    def lose_group(self, version: Unreadable) -> Touched:
         """Note that the newest version of a PodGroup cannot be read: it is left alone until one can."""
-        self._unreadable.add(key)
+        changed = self._unreadable.get(version.key) != version
+        self._unreadable[version.key] = version
+        return frozenset((version.key,)) if changed else _NOTHING
 
     def remove_group(self, key: Key, uid: str) -> Touched:
         """Note that a PodGroup is gone; a newer one under the name stays."""
         known = self._groups.get(key)
         if known is not None and uid and known.metadata.uid != uid:
             return _NOTHING
-        self._unreadable.discard(key)
+        self._unreadable.pop(key, None)
         if known is None:
             return _NOTHING
         self._put_group(key, None)

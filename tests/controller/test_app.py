@@ -5,6 +5,7 @@ import json
 import signal
 import sys
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -295,6 +296,28 @@ async def test_who_stands_by_gathers_no_work(cluster: Cluster) -> None:
                 await cluster.create_pods("R", prefix=f"member-{number}")
             await eventually(lambda: figure("members") == 3)
             assert figure("queue_depth") == 0
+
+
+async def test_what_cannot_be_read_is_announced_by_whoever_holds_the_lease(tmp_path: Path) -> None:
+    first, second = CollectorRegistry(), CollectorRegistry()
+
+    def announced(registry: CollectorRegistry) -> float | None:
+        return registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Unreadable"})
+
+    async with cluster_with(lenient_crd(), tmp_path) as cluster, AsyncExitStack() as stack:
+        async with running(cluster, first, lease="default/controller") as holder:
+            await eventually(lambda: holder.problems() == [])
+            await stack.enter_async_context(running(cluster, second, lease="default/controller"))
+            await cluster.create_group(min_member="three")
+            await eventually(lambda: announced(first) == 1)
+            await eventually(
+                lambda: (
+                    second.get_sample_value("gangline_controller_unreadable_objects_total", {"kind": "PodGroup"}) == 1
+                )
+            )
+            assert announced(second) == 0
+        await eventually(lambda: announced(second) == 1)
+    assert set(cluster.warnings) == {"PodGroupInvalid"}
 
 
 async def test_a_write_that_hangs_holds_up_the_end_for_the_grace_period_alone(tmp_path: Path) -> None:

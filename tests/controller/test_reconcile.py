@@ -18,6 +18,7 @@ from gangline.contract.meta import Key
 from gangline.kube.client import Client
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.recorder import EventRecorder
+from gangline.kube.wire.changes import Unreadable
 from tests.controller.builders import group, pods
 from tests.controller.scripted import ScriptedServer, scripted
 
@@ -28,6 +29,7 @@ class Bench:
     """A reconciler on a scripted server."""
 
     def __init__(self, server: ScriptedServer, client: Client, wall_time: Callable[[], float]) -> None:
+        self.recorder = EventRecorder(client, component="test", instance="test")
         self.server = server
         self.registry = CollectorRegistry()
         self.index = Index(["gangline"])
@@ -37,7 +39,7 @@ class Bench:
             self.index,
             Rivals(),
             StatusWriter(client, metrics),
-            Announcer(EventRecorder(client, component="test", instance="test")),
+            Announcer(self.recorder),
             metrics,
             clock=MonotonicClock(),
             wall_time=wall_time,
@@ -161,6 +163,17 @@ async def test_a_defect_in_one_reconcile_stays_with_its_group(tmp_path: Path) ->
             await bench.until(lambda: len(server.patches) == 2)
     assert [patch["metadata"]["uid"] for patch in server.patches] == ["ns-second", "ns-first"]
     assert bench.count("Broken") == 1
+
+
+async def test_a_version_that_cannot_be_read_is_announced_and_nothing_is_written(bench: Bench) -> None:
+    key = bench.add_group("pg")
+    bench.index.lose_group(Unreadable(key, "ns-pg", "2", "", "is no object"))
+    bench.reconciler.ask(key)
+    bench.reconciler.ask(bench.add_group("next"))
+    async with bench.working():
+        await bench.until(lambda: len(bench.server.patches) == 1)
+    assert bench.server.patches[0]["metadata"]["uid"] == "ns-next"
+    assert (bench.count("Unreadable"), len(bench.recorder)) == (1, 1)
 
 
 async def test_a_group_is_looked_at_again_when_its_finishes_have_settled(bench: Bench) -> None:

@@ -8,6 +8,7 @@ from msgspec import structs
 from controller.core.index import Index
 from gangline.contract.meta import Key
 from gangline.contract.podgroup import PodGroupStatus
+from gangline.kube.wire.changes import Unreadable
 from tests.controller.builders import NOW, group, pod
 
 PG, OTHER = Key("ns", "pg"), Key("ns", "other")
@@ -80,10 +81,12 @@ def test_a_reply_never_replaces_what_the_watch_told_meanwhile(index: Index) -> N
 
 def test_an_unreadable_group_is_left_alone_until_it_can_be_read(index: Index) -> None:
     index.observe_group(group())
-    index.lose_group(PG)
-    assert index.group(PG) is None
+    version = Unreadable(PG, "ns-pg", "2", "", "is no object")
+    assert index.lose_group(version) == {PG}
+    assert index.lose_group(version) == frozenset()
+    assert (index.group(PG), index.unreadable(PG), index.group_keys()) == (None, version, [PG])
     assert index.observe_group(group()) == {PG}
-    assert index.group(PG) is not None
+    assert (index.group(PG), index.unreadable(PG)) == (group(), None)
 
 
 def test_phases_are_counted(index: Index) -> None:
