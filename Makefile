@@ -11,7 +11,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := gangline scheduler controller tests docs
 RELEASES := $(shell ls -r tests/controlplane | grep '^v')
-GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reasons.md docs/cli.md docs/bad-input.md \
+GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reasons.md docs/coscheduling.md docs/cli.md docs/bad-input.md \
 	manifests/components/monitoring/dashboard.json
 COMPILE := $(BIN)/python -m uv pip compile pyproject.toml --extra sandbox --group build --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
@@ -28,7 +28,7 @@ test: .venv/dev.stamp ## Run all tests.
 	$(BIN)/python -m pytest
 
 test-real: controlplane ## Run the end-to-end tests on a real control plane (CONTROLPLANE=v1.35 names another version).
-	CONTROLPLANE=$(CONTROLPLANE) $(BIN)/python -m pytest tests/real tests/e2e --backend=real
+	CONTROLPLANE=$(CONTROLPLANE) $(BIN)/python -m pytest tests/real tests/e2e tests/conformance --backend=real
 
 tools: .venv/dev.stamp ## Fetch kubectl and promtool into a cache, once; tests fetch what they miss.
 	@$(BIN)/python -m tests.support.tools

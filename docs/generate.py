@@ -19,7 +19,8 @@ import controller.metrics
 import controller.settings
 import scheduler.metrics
 import scheduler.settings
-from docs import dashboard
+from docs import conformance, dashboard
+from docs.markdown import table
 from gangline.cli.explain.answer import State
 from gangline.cli.main import main as main_command
 from gangline.contract import crd
@@ -122,6 +123,11 @@ def commands() -> str:
     )
 
 
+def coscheduling() -> str:
+    """Make the tables of the page about Coscheduling anew; its words stay."""
+    return conformance.filled((ROOT / "docs/coscheduling.md").read_text(encoding="utf-8"))
+
+
 def metrics_table(declare: Callable[[CollectorRegistry], object]) -> str:
     """Render every metric that `declare` registers."""
     registry = CollectorRegistry()
@@ -161,11 +167,6 @@ def described(values: type[StrEnum]) -> Iterator[tuple[str, str]]:
         yield f"`{value}`", meanings[value.name]
 
 
-def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Render a Markdown table."""
-    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ("---",) * len(head), *rows))
-
-
 def document(title: str, introduction: str, sections: dict[str, str]) -> str:
     """Render a page with a title and sections."""
     parts = [f"<!-- {NOTE}. -->", f"# {title}", introduction]
@@ -178,6 +179,7 @@ FILES: Final[dict[str, Callable[[], str]]] = {
     "docs/settings.md": settings,
     "docs/metrics.md": metrics,
     "docs/reasons.md": reasons,
+    "docs/coscheduling.md": coscheduling,
     "docs/cli.md": commands,
     "docs/bad-input.md": bad_input,
     "manifests/components/monitoring/dashboard.json": dashboard.rendered,

