@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from controller.core.patch import StatusPatch, pruned_fields, status_patch
 from controller.metrics import Metrics, Outcome
-from gangline.contract.meta import Key, epoch_seconds
+from gangline.contract.meta import Key, ObjectMeta, epoch_seconds
 from gangline.contract.podgroup import PodGroup, PodGroupStatus
 from gangline.kube.client import Client
 from gangline.kube.recorder import EventRecorder, ObjectReference
@@ -56,6 +56,8 @@ class StatusWriter:
                 field_manager=FIELD_MANAGER,
             )
         except ApiError as error:
+        except NotFound as error:
+            return await self._not_found(meta, error)
             return self._failed(error)
         self.problem = None
         self._learn(patch, reply)
@@ -63,6 +65,19 @@ class StatusWriter:
         return Written(outcome=Outcome.WRITTEN, stored=_decoded(reply))
 
     def _failed(self, error: ApiError) -> Written:
+    async def _not_found(self, meta: ObjectMeta, error: NotFound) -> Written:
+        """404 means that the PodGroup is gone, or that its kind has no status; a list can tell, which we may read."""
+        itself = f"metadata.name={meta.name}"
+        try:
+            found, _ = await self._client.list(POD_GROUPS, PodGroup, namespace=meta.namespace, field_selector=itself)
+        except ApiError as not_listed:
+            return self._failed(not_listed)
+        if meta.uid not in {group.metadata.uid for group in found}:
+            return self._failed(error)
+        self.problem = "the PodGroups of this cluster have no status subresource; apply the CRD of this release"
+        log.warning("status_not_written", outcome=Outcome.REFUSED.value, error=self.problem)
+        return Written(outcome=Outcome.REFUSED)
+
         outcome = _outcome(error)
         if isinstance(error, Forbidden | Unauthorized):
             self.problem = f"the status of PodGroups cannot be written: {error}"

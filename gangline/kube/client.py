@@ -93,12 +93,15 @@ class Client:
         *,
         namespace: str | None = None,
         label_selector: str | None = None,
+        field_selector: str | None = None,
     ) -> tuple[list[T], str]:
         """Read a collection, page by page, and the resourceVersion it was read at.
 
         Raises Undecodable for the first object that does not decode, Gone when the list takes too long.
         """
-        listing = await self.list_readable(resource, type_, namespace=namespace, label_selector=label_selector)
+        listing = await self.list_readable(
+            resource, type_, namespace=namespace, label_selector=label_selector, field_selector=field_selector
+        )
         for item in listing.unreadable:
             raise Undecodable(f"{resource.plural} {item.key}: {item.message}", status=200)
         return listing.items, listing.resource_version
@@ -110,6 +113,7 @@ class Client:
         *,
         namespace: str | None = None,
         label_selector: str | None = None,
+        field_selector: str | None = None,
     ) -> Listing[T]:
         """Read a collection as `list` does, with what does not decode apart."""
         decoder = ObjectDecoder(type_, resource)
@@ -118,7 +122,13 @@ class Client:
         token = ""
         while True:
             body = await self.send(
-                requests.list_page(resource, namespace=namespace, label_selector=label_selector, continue_token=token)
+                requests.list_page(
+                    resource,
+                    namespace=namespace,
+                    label_selector=label_selector,
+                    field_selector=field_selector,
+                    continue_token=token,
+                )
             )
             page = decoder.page(body)
             for item in page.items:

@@ -18,7 +18,7 @@ class ScriptedServer:
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, dict[str, str]]] = []
-        self.lists: dict[str, list[dict[str, Any]]] = {}
+        self.lists: dict[str, list[dict[str, Any]]] = {"pods": [], "podgroups": []}
         self.may_list = {"pods": asyncio.Event(), "podgroups": asyncio.Event()}
         self.watched = {"pods": asyncio.Event(), "podgroups": asyncio.Event()}
         self.dropped_fields: set[str] = set()

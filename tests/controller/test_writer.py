@@ -21,6 +21,7 @@ Script = tuple[ScriptedServer, StatusWriter]
 @pytest.fixture
 async def script(tmp_path: Path) -> AsyncIterator[Script]:
     async with scripted(tmp_path) as (server, client):
+        server.may_list["podgroups"].set()
         yield server, writer_of(client)
 
 
@@ -75,6 +76,25 @@ async def test_answers(script: Script, status: int, outcome: Outcome, is_problem
     written = await writer.write(group(), WANTED)
     assert (written.outcome, written.stored, written.retry_after_s) == (outcome, None, 7.0)
     assert (writer.problem is not None) == is_problem
+@pytest.mark.parametrize(
+    ("stored_uid", "outcome", "is_problem"),
+    [
+        pytest.param("ns-pg", Outcome.REFUSED, True, id="no-status-subresource"),
+        pytest.param("another", Outcome.LOST, False, id="recreated-meanwhile"),
+    ],
+)
+async def test_a_status_that_is_not_found_although_its_group_is(
+    script: Script, stored_uid: str, outcome: Outcome, is_problem: bool
+) -> None:
+    server, writer = script
+    server.answers = [(404, {})]
+    server.lists["podgroups"] = [{"metadata": {"namespace": "ns", "name": "pg", "uid": stored_uid}}]
+    assert (await writer.write(group(), WANTED)).outcome is outcome
+    assert ("no status subresource" in (writer.problem or "")) == is_problem
+    await writer.write(group(), WANTED)
+    assert writer.problem is None
+
+
 
 
 async def test_a_right_that_comes_back_ends_the_problem(script: Script) -> None:
