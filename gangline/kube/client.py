@@ -154,7 +154,11 @@ class Client:
         content_type: str = MERGE_PATCH,
         field_manager: str | None = None,
     ) -> dict[str, Any]:
-        """Change an object; metadata.uid and metadata.resourceVersion in the patch are preconditions (409)."""
+        """Change an object, with metadata.resourceVersion in the patch only if it is still at that version (409).
+
+        Another metadata.uid than the object's is Invalid (`wire.errors.is_another`), but ignored in the status of
+        custom resources.
+        """
         return await self._write(
             requests.patch(
                 resource, key, patch, subresource=subresource, content_type=content_type, field_manager=field_manager

@@ -16,7 +16,7 @@ from gangline.kube.wire import requests
 from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Synced, T, Unreadable
 from gangline.kube.wire.errors import ApiError, Gone
 from gangline.kube.wire.resources import Resource
-from gangline.kube.wire.watch import ListPage, OpenWatch, Wait, WatchMachine
+from gangline.kube.wire.watch import Confirm, ListPage, OpenWatch, Wait, WatchMachine
 
 __all__ = ["Change", "Observed", "Progress", "Reflector", "Removed", "Synced", "Unreadable"]
 
@@ -88,6 +88,8 @@ class Reflector(Generic[T]):
                 match order:
                     case ListPage():
                         await self._list(order)
+                    case Confirm():
+                        await self._confirm()
                     case OpenWatch():
                         await self._watch(order)
                     case Wait(seconds):
@@ -110,6 +112,11 @@ class Reflector(Generic[T]):
             continue_token=order.continue_token,
         )
         self._tell(self._machine.page(await self._client.send(request), self._clock.now()))
+
+    async def _confirm(self) -> None:
+        """Read one object, and select none, so that the answer costs the server the same however many there are."""
+        request = requests.list_page(self._resource, namespace=self._namespace, limit=1)
+        self._machine.confirmed(await self._client.send(request))
 
     async def _watch(self, order: OpenWatch) -> None:
         request = requests.watch(

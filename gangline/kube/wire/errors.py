@@ -59,6 +59,7 @@ class ApiError(Exception):
         reason: str = "",
         retry_after_s: float | None = None,
         causes: tuple[str, ...] = (),
+        fields: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -66,6 +67,7 @@ class ApiError(Exception):
         self.reason = reason
         self.retry_after_s = retry_after_s
         self.causes = causes
+        self.fields = fields
 
     @property
     def code(self) -> str:
@@ -162,6 +164,7 @@ class StatusCause(Struct, frozen=True, kw_only=True):
     """One cause in a Status."""
 
     reason: str | None = None
+    field: str | None = None
 
 
 class StatusDetails(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -209,6 +212,7 @@ def from_status(status: Status, *, retry_after_s: float | None = None) -> ApiErr
         reason=reason,
         retry_after_s=retry_after_s,
         causes=tuple(cause.reason for cause in details.causes or () if cause.reason),
+        fields=tuple(cause.field for cause in details.causes or () if cause.field),
     )
 
 
@@ -232,6 +236,23 @@ def retry_after(value: str | None, date: str | None) -> float | None:
 def version_too_large(error: ApiError) -> bool:
     """Whether the server has not yet seen the resourceVersion we asked for (a lagging replica, or a restore)."""
     return "ResourceVersionTooLarge" in error.causes or "too large resource version" in error.message.lower()
+
+
+def is_away(error: ApiError) -> bool:
+    """Whether there is no API server behind the address, or one that has just started (or whose etcd has)."""
+    if isinstance(error, Unreachable) or error.status in {502, 503}:
+        return True
+    return isinstance(error, TooManyRequests) and "storage is (re)initializing" in error.message
+
+
+def is_unanswered(error: ApiError) -> bool:
+    """Whether the request may have met no API server: cut off, timed out, or timed out in a gateway."""
+    return isinstance(error, Interrupted) or error.status == 504
+
+
+def is_another(error: ApiError) -> bool:
+    """Whether a patch with a UID met another object under the same name (pods; custom resources ignore the UID)."""
+    return isinstance(error, Invalid) and "metadata.uid" in error.fields
 
 
 def _class_of(status: int, reason: str) -> type[ApiError]:

@@ -1,12 +1,18 @@
 """The watch machine: how the truth about one kind of object is followed, without doing any of it.
 
-    list (page by page) ──> watch from the list's resourceVersion ──> watch from the last line's ...
-      ^  ^                         │
-      │  └── wait (backoff) <──────┤ failure
-      └── 410, "too large resource version", history that goes back, a server that was away,
+    list (page by page) ──> watch from the list's resourceVersion ──> confirm ──> watch from the last line's ...
+      ^  ^                         │                                   │
+      │  └── wait (backoff) <──────┴──────── failure ──────────────────┘
+      └── 410, "too large resource version", history that goes back, a silent stream, a server that was away,
           two streams without one good line
 
-The shell asks `next` what to do, does it, and tells what came of it: `page`, `opened`, `line`, `ended`, `failed`.
+A server that was restored from a backup accepts a watch from a version that it has not reached, sends neither events
+nor bookmarks until its new history gets there, and then goes on as if nothing had been (seen on 1.37). So no watch
+follows another before a consistent read has said how far the server is. Once its new history has passed ours nobody
+can tell them apart; a server that we have met away is therefore listed anew, whatever it says.
+
+The shell asks `next` what to do, does it, and tells what came of it: `page`, `confirmed`, `opened`, `line`, `ended`,
+`failed`.
 `page` and `line` raise `ApiError` for answers that make no sense; the shell hands it to `failed` like any other.
 Every failure is followed by a wait that grows to a limit and shrinks only after a stream has lived for a second,
 so a server that answers and hangs up at once is not asked in a hot loop. Known objects are kept as key and UID alone.
@@ -30,7 +36,17 @@ from gangline.kube.wire.decode import (
     UnreadableEvent,
     metadata_of,
 )
-from gangline.kube.wire.errors import ApiError, Gone, Silent, Undecodable, Unreachable, from_status, version_too_large
+from gangline.kube.wire.errors import (
+    ApiError,
+    Forbidden,
+    Gone,
+    Silent,
+    Undecodable,
+    from_status,
+    is_away,
+    is_unanswered,
+    version_too_large,
+)
 from gangline.kube.wire.requests import PAGE_LIMIT
 from gangline.kube.wire.resources import Resource
 
@@ -40,6 +56,8 @@ BARREN_LIMIT: Final = 2
 """Streams in a row without one good line, after which the resourceVersion itself is doubted."""
 EXPIRED_TOKENS_LIMIT: Final = 2
 """Expired continue tokens, after which the list is asked for in one piece."""
+UNCONFIRMED_WATCH_S: Final = 30
+"""Length of a watch from a version that we may not have confirmed."""
 
 
 class ListPage(Struct, frozen=True):
@@ -47,6 +65,10 @@ class ListPage(Struct, frozen=True):
 
     continue_token: str
     limit: int
+
+
+class Confirm(Struct, frozen=True):
+    """Ask for the shortest page of the list there is: only its resourceVersion counts."""
 
 
 class OpenWatch(Struct, frozen=True):
@@ -62,7 +84,7 @@ class Wait(Struct, frozen=True):
     seconds: float
 
 
-Order = ListPage | OpenWatch | Wait
+Order = ListPage | Confirm | OpenWatch | Wait
 
 
 class WatchMachine(Generic[T]):
@@ -77,6 +99,8 @@ class WatchMachine(Generic[T]):
         self._known: dict[Key, str] = {}
         self._listed: set[Key] = set()
         self._resource_version = ""
+        self._is_confirmed = False
+        self._doubt: str | None = None
         self._continue_token = ""
         self._expired_tokens = 0
         self._failures = 0
@@ -85,8 +109,13 @@ class WatchMachine(Generic[T]):
         self._barren_streams = 0
         self._opened_at: float | None = None
         self._last_sign: float | None = None
+        self._problem: str | None = "not listed yet"
         self.synced = False
-        self.problem: str | None = "not listed yet"
+
+    @property
+    def problem(self) -> str | None:
+        """Why what was told may no longer be fresh, or could not be made fresh again; None while all is well."""
+        return self._problem or self._doubt
 
     def staleness_s(self, now: float) -> float:
         """Seconds since the server last gave a sign of life; infinite before the first."""
@@ -99,8 +128,7 @@ class WatchMachine(Generic[T]):
             delay_s = self._backoff.delay(self._failures, jitter)
             return Wait(max(delay_s, self._retry_after_s * (1 + jitter / 10)))
         if self._resource_version:
-            shortest, longest = self._watch_seconds
-            return OpenWatch(self._resource_version, round(shortest + (longest - shortest) * jitter))
+            return self._watch(jitter) if self._is_confirmed else Confirm()
         return ListPage(self._continue_token, 0 if self._expired_tokens >= EXPIRED_TOKENS_LIMIT else PAGE_LIMIT)
 
     def page(self, body: bytes, now: float) -> list[Change[T]]:
@@ -120,10 +148,27 @@ class WatchMachine(Generic[T]):
             changes += self._list_finished(page.resource_version)
         return changes
 
+    def _watch(self, jitter: float) -> OpenWatch:
+        shortest, longest = self._watch_seconds
+        seconds = round(shortest + (longest - shortest) * jitter)
+        return OpenWatch(self._resource_version, min(seconds, UNCONFIRMED_WATCH_S) if self._doubt else seconds)
+
+    def confirmed(self, body: bytes) -> None:
+        """Take the page that says how far the server is. Raises Gone when that is less far than we are."""
+        version = self._decoder.page(body).resource_version
+        if not version:
+            raise Undecodable("list without a resourceVersion", status=200)
+        self._check_order(version)
+        self._trust()
+
+    def _trust(self) -> None:
+        self._is_confirmed = True
+        self._doubt = None
+
     def opened(self, now: float) -> None:
         """Take note that the server has accepted the watch."""
         self._opened_at = self._last_sign = now
-        self.problem = None
+        self._problem = None
 
     def line(self, line: bytes, now: float) -> list[Change[T]]:
         """Take a line of the watch; a line without its end is ignored, for the stream ends after it.
@@ -159,20 +204,34 @@ class WatchMachine(Generic[T]):
             self._fail("the watch ended at once")
 
     def failed(self, error: ApiError, now: float) -> None:
-        """Take note that a list or a watch has failed."""
+        """Take note that a list, a confirmation or a watch has failed."""
+        was_open = self._opened_at is not None
+        is_confirming = bool(self._resource_version) and not self._is_confirmed
         self._close(now)
-        if isinstance(error, Silent | Undecodable) and self._resource_version:
+        if isinstance(error, Undecodable) and self._resource_version:
             self._barren_streams += 1
         if isinstance(error, Gone) and self._continue_token:
             self._expired_tokens += 1
-        if self._history_doubtful(error):
+        if self._is_history_doubtful(error, was_open=was_open):
             self._start_over()
+        elif is_confirming and isinstance(error, Forbidden):
+            self._follow_unconfirmed(str(error))
         self._fail(str(error), error.retry_after_s)
 
-    def _history_doubtful(self, error: ApiError) -> bool:
-        """Whether to list from the start. A server that was away may be back from a backup, and would not say so."""
-        expired = isinstance(error, Gone | Unreachable) or version_too_large(error)
-        return expired or self._barren_streams >= BARREN_LIMIT
+    def _is_history_doubtful(self, error: ApiError, *, was_open: bool) -> bool:
+        """Whether to list from the start. A server that was away may be back from a backup, and would not say so.
+
+        A stream that breaks off leaves time for no more than a confirmation can tell. Pages stay good when one of
+        them goes unanswered, as on a slow line.
+        """
+        if isinstance(error, Gone | Silent) or version_too_large(error) or self._barren_streams >= BARREN_LIMIT:
+            return True
+        return not was_open and (is_away(error) or (is_unanswered(error) and not self._continue_token))
+
+    def _follow_unconfirmed(self, doubt: str) -> None:
+        """Go on without the right to list: what the watch tells is worth having, for as long as it lasts."""
+        self._is_confirmed = True
+        self._doubt = doubt
 
     def _list_finished(self, resource_version: str) -> list[Change[T]]:
         gone = [key for key in self._known if key not in self._listed]
@@ -180,8 +239,9 @@ class WatchMachine(Generic[T]):
         self._start_over()
         self._resource_version = resource_version
         self._expired_tokens = 0
+        self._trust()
         self.synced = True
-        self.problem = None
+        self._problem = None
         return [*removed, Synced(), Progress(resource_version)]
 
     def _start_over(self) -> None:
@@ -212,14 +272,18 @@ class WatchMachine(Generic[T]):
         Versions of one kind are ordered (KEP-5504): an older one than we have seen means that the server was
         restored, and that what we know may never have happened. Versions that are no numbers are not compared.
         """
-        if _older(resource_version, self._resource_version):
-            raise Gone(f"resourceVersion went back from {self._resource_version} to {resource_version}", status=410)
+        self._check_order(resource_version)
         self._barren_streams = 0
         if resource_version:
             self._resource_version = resource_version
 
+    def _check_order(self, resource_version: str) -> None:
+        if _older(resource_version, self._resource_version):
+            raise Gone(f"resourceVersion went back from {self._resource_version} to {resource_version}", status=410)
+
     def _close(self, now: float) -> bool:
         """End the stream, if one is open; true if it lived long enough to count as healthy."""
+        self._is_confirmed = False
         if self._opened_at is None:
             return False
         healthy = now - self._opened_at >= SHORTEST_LIFE_S
@@ -229,7 +293,7 @@ class WatchMachine(Generic[T]):
         return healthy
 
     def _fail(self, problem: str, retry_after_s: float | None = None) -> None:
-        self.problem = problem
+        self._problem = problem
         self._failures += 1
         self._pause_due = True
         self._retry_after_s = retry_after_s or 0.0

@@ -108,6 +108,16 @@ def listing(version: int, *names: str) -> Step:
     return step
 
 
+def reaching(version: int) -> Step:
+    """Answer how far the server is."""
+
+    async def step(exchange: Exchange) -> None:
+        assert "limit=1" in exchange.request.target.partition("?")[2].split("&")
+        await listing(version)(exchange)
+
+    return step
+
+
 def refusing(status: int, reason: str) -> Step:
     async def step(exchange: Exchange) -> None:
         await exchange.answer(status, {"kind": "Status", "code": status, "reason": reason, "message": "no"})
@@ -180,12 +190,12 @@ async def test_a_line_in_two_parts_is_one_event(tmp_path: Path) -> None:
 @pytest.mark.parametrize("then", ["end", "cut"])
 async def test_a_line_that_is_cut_off_comes_again_from_the_version_before(tmp_path: Path, then: str) -> None:
     whole = line("ADDED", "b", 9)
-    steps = script(listing(7), streaming(line("ADDED", "a", 8), whole[:40], then=then), streaming(whole))
+    steps = script(listing(7), streaming(line("ADDED", "a", 8), whole[:40], then=then), reaching(9), streaming(whole))
     async with ScriptedServer(steps) as server, following(tmp_path, server) as followed:
         await followed.until(lambda: followed.words[-1:] == ["+b"])
 
     assert followed.words == ["=", ">7", "+a", "+b"]
-    assert targets(server)[:3] == ["list", "7", "8"]
+    assert targets(server)[:4] == ["list", "7", "list", "8"]
     assert len(followed.waits) == 1
 
 
@@ -207,14 +217,26 @@ async def test_connection_refused_for_minutes(tmp_path: Path) -> None:
     assert targets(back)[0] == "list"
 
 
-async def test_a_half_open_connection_is_given_up_and_the_watch_goes_on(tmp_path: Path) -> None:
-    steps = script(listing(7), streaming(line("ADDED", "a", 8)), streaming(line("ADDED", "b", 9)))
+async def test_a_half_open_connection_is_given_up_and_listed_anew(tmp_path: Path) -> None:
+    steps = script(listing(7), streaming(line("ADDED", "a", 8)), listing(9, "a", "b"))
     async with ScriptedServer(steps) as server, following(tmp_path, server, silence_s=0.05) as followed:
-        await followed.until(lambda: followed.words[-1:] == ["+b"])
+        await followed.until(lambda: followed.words[-1:] == [">9"])
 
-    assert followed.words == ["=", ">7", "+a", "+b"]
-    assert targets(server)[:3] == ["list", "7", "8"]
+    assert followed.words == ["=", ">7", "+a", "+a", "+b", "=", ">9"]
     assert followed.problems[0] == "Silent: nothing heard for too long"
+
+
+async def test_a_server_that_is_back_from_an_older_backup_is_listed_anew(tmp_path: Path) -> None:
+    """It would accept a watch from 8, and be silent."""
+    steps = script(listing(7), streaming(line("ADDED", "a", 8), then="cut"), reaching(5), listing(5, "b"))
+    async with ScriptedServer(steps) as server, following(tmp_path, server) as followed:
+        await followed.until(lambda: followed.words[-1:] == [">5"])
+
+    assert followed.words == ["=", ">7", "+a", "+b", "-a", "=", ">5"]
+    assert [problem is not None and "went back from 8 to 5" in problem for problem in followed.problems] == [
+        False,
+        True,
+    ]
 
 
 async def test_permission_lost_and_regained(tmp_path: Path) -> None:

@@ -97,6 +97,39 @@ def test_a_status_may_say_when_to_retry_and_the_header_is_stronger() -> None:
     assert classify(429, body, {"Retry-After": "9"}).retry_after_s == 9.0
 
 
+@pytest.mark.parametrize(
+    ("code", "fields", "expected"),
+    [
+        pytest.param(422, ["metadata.uid"], True, id="another-uid"),
+        pytest.param(422, ["spec", "metadata.uid"], True, id="among-others"),
+        pytest.param(422, ["spec"], False, id="another-rule"),
+        pytest.param(422, [], False, id="no-field"),
+        pytest.param(409, ["metadata.uid"], False, id="409"),
+    ],
+)
+def test_a_patch_that_met_another_object(code: int, fields: list[str], *, expected: bool) -> None:
+    causes = [{"reason": "FieldValueInvalid", "field": field} for field in fields]
+
+    assert errors.is_another(classify(code, status(code, "", causes=causes), {})) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "away", "unanswered"),
+    [
+        pytest.param(errors.Unreachable("refused"), True, False, id="refused"),
+        pytest.param(errors.Interrupted("reset"), False, True, id="reset"),
+        pytest.param(classify(502, b"<html>", {}), True, False, id="502"),
+        pytest.param(classify(503, status(503, "ServiceUnavailable"), {}), True, False, id="503"),
+        pytest.param(classify(504, b"", {}), False, True, id="504"),
+        pytest.param(classify(500, b"", {}), False, False, id="500"),
+        pytest.param(classify(429, status(429, "", "storage is (re)initializing"), {}), True, False, id="etcd-started"),
+        pytest.param(classify(429, status(429, "", "too many requests"), {}), False, False, id="429"),
+    ],
+)
+def test_a_server_that_may_have_been_away(error: errors.ApiError, *, away: bool, unanswered: bool) -> None:
+    assert (errors.is_away(error), errors.is_unanswered(error)) == (away, unanswered)
+
+
 def test_a_version_that_the_server_has_not_seen() -> None:
     cause = classify(504, status(504, "Timeout", causes=[{"reason": "ResourceVersionTooLarge"}]), {})
     text = classify(504, status(504, "Timeout", "Too large resource version: 9, current: 3"), {})

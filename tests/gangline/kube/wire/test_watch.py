@@ -18,10 +18,11 @@ from gangline.kube.wire.errors import (
     ServerError,
     Silent,
     TooManyRequests,
+    Unauthorized,
     Undecodable,
     Unreachable,
 )
-from gangline.kube.wire.watch import ListPage, OpenWatch, Wait, WatchMachine
+from gangline.kube.wire.watch import Confirm, ListPage, OpenWatch, Wait, WatchMachine
 
 A = Key("team", "a")
 B = Key("team", "b")
@@ -52,10 +53,16 @@ def machine() -> WatchMachine[Pod]:
     return WatchMachine(Pod, watch_seconds=(300, 600), backoff=Backoff(initial_s=1.0, limit_s=30.0))
 
 
-def watching(*pods: dict[str, Any], version: int = 100) -> WatchMachine[Pod]:
-    """Return a machine that has listed these pods and has had a watch open since 0 s."""
+def listed(*pods: dict[str, Any], version: int = 100) -> WatchMachine[Pod]:
+    """Return a machine that has listed these pods."""
     made = machine()
     made.page(page(version, *pods), 0.0)
+    return made
+
+
+def watching(*pods: dict[str, Any], version: int = 100) -> WatchMachine[Pod]:
+    """Return a machine that has listed these pods and has had a watch open since 0 s."""
+    made = listed(*pods, version=version)
     made.opened(0.0)
     return made
 
@@ -119,6 +126,8 @@ def test_one_line(line: bytes, words: list[str], resume_from: str) -> None:
 
     assert told(made.line(line, 1.0)) == words
     made.ended(400.0)
+    assert made.next(0.0) == Confirm()
+    made.confirmed(page(1000))
     assert made.next(0.0) == OpenWatch(resume_from, 300)
 
 
@@ -185,17 +194,16 @@ def test_a_relist_tells_removals_before_it_is_synced() -> None:
             ListPage("", 500),
             id="too-large-cause",
         ),
-        pytest.param(ServerError("boom", status=500), OpenWatch("100", 300), id="500"),
-        pytest.param(ServerError("<html>Bad gateway", status=502), OpenWatch("100", 300), id="html-502"),
-        pytest.param(TooManyRequests("busy", status=429), OpenWatch("100", 300), id="429"),
+        pytest.param(ServerError("boom", status=500), Confirm(), id="500"),
+        pytest.param(ServerError("<html>Bad gateway", status=502), ListPage("", 500), id="html-502"),
+        pytest.param(TooManyRequests("busy", status=429), Confirm(), id="429"),
         pytest.param(Unreachable("refused"), ListPage("", 500), id="refused"),
-        pytest.param(Interrupted("reset"), OpenWatch("100", 300), id="broken-off"),
-        pytest.param(Silent("quiet"), OpenWatch("100", 300), id="silent-once"),
-        pytest.param(Forbidden("no", status=403), OpenWatch("100", 300), id="forbidden"),
+        pytest.param(Interrupted("reset"), ListPage("", 500), id="no-answer"),
+        pytest.param(Forbidden("no", status=403), Confirm(), id="forbidden"),
     ],
 )
-def test_after_a_failed_watch(error: ApiError, then: ListPage | OpenWatch) -> None:
-    made = watching()
+def test_after_a_watch_that_did_not_open(error: ApiError, then: ListPage | Confirm) -> None:
+    made = listed()
 
     made.failed(error, 5.0)
 
@@ -216,16 +224,16 @@ def test_after_a_failed_watch(error: ApiError, then: ListPage | OpenWatch) -> No
             ListPage("", 500),
             id="too-large-in-the-stream",
         ),
-        pytest.param(error_event(500, "InternalError"), ServerError, OpenWatch("100", 300), id="500-in-the-stream"),
-        pytest.param(b"<html>oops</html>\n", Undecodable, OpenWatch("100", 300), id="html-in-the-stream"),
-        pytest.param(b"[1]\n", Undecodable, OpenWatch("100", 300), id="no-event"),
-        pytest.param(b"\xff\xfe\n", Undecodable, OpenWatch("100", 300), id="no-text"),
-        pytest.param(b"[" * 100_000 + b"\n", Undecodable, OpenWatch("100", 300), id="bottomless"),
+        pytest.param(error_event(500, "InternalError"), ServerError, Confirm(), id="500-in-the-stream"),
+        pytest.param(b"<html>oops</html>\n", Undecodable, Confirm(), id="html-in-the-stream"),
+        pytest.param(b"[1]\n", Undecodable, Confirm(), id="no-event"),
+        pytest.param(b"\xff\xfe\n", Undecodable, Confirm(), id="no-text"),
+        pytest.param(b"[" * 100_000 + b"\n", Undecodable, Confirm(), id="bottomless"),
         pytest.param(event("MODIFIED", pod("a", 99)), Gone, ListPage("", 500), id="history-goes-back"),
         pytest.param(bookmark(20), Gone, ListPage("", 500), id="bookmark-goes-back"),
     ],
 )
-def test_a_line_that_ends_the_stream(line: bytes, error: type[ApiError], then: ListPage | OpenWatch) -> None:
+def test_a_line_that_ends_the_stream(line: bytes, error: type[ApiError], then: ListPage | Confirm) -> None:
     made = watching(pod("a", 50))
 
     with pytest.raises(error) as raised:
@@ -243,28 +251,124 @@ def test_versions_that_are_no_numbers_are_not_compared() -> None:
     assert told(made.line(event("ADDED", {"metadata": {"name": "b", "resourceVersion": "b"}}), 1.0)) == ["+b"]
 
 
-def test_two_streams_without_a_good_line_make_it_list_again() -> None:
-    """After a restore the server may keep silent until its history has caught up with ours."""
+@pytest.mark.parametrize(
+    ("error", "then"),
+    [
+        pytest.param(Interrupted("reset"), Confirm(), id="broken-off"),
+        pytest.param(Silent("quiet"), ListPage("", 500), id="silent"),
+        pytest.param(Undecodable("what", status=200), Confirm(), id="garbage"),
+    ],
+)
+def test_after_an_open_stream_has_failed(error: ApiError, then: ListPage | Confirm) -> None:
     made = watching()
-    made.failed(Silent("quiet"), 75.0)
-    made.next(0.0)
-    made.opened(76.0)
-    made.failed(Silent("quiet"), 151.0)
-    made.next(0.0)
 
-    assert made.next(0.0) == ListPage("", 500)
+    made.failed(error, 80.0)
+
+    assert isinstance(made.next(0.0), Wait)
+    assert made.next(0.0) == then
 
 
-def test_a_bookmark_between_two_silences_keeps_the_watch_where_it_is() -> None:
+@pytest.mark.parametrize(
+    ("error", "then"),
+    [
+        pytest.param(Interrupted("reset"), ListPage("", 500), id="cut-off"),
+        pytest.param(ServerError("nobody behind me", status=502), ListPage("", 500), id="502"),
+        pytest.param(ServerError("starting", status=503), ListPage("", 500), id="503"),
+        pytest.param(ServerError("nobody answers me", status=504), ListPage("", 500), id="504"),
+        pytest.param(
+            TooManyRequests("storage is (re)initializing", status=429), ListPage("", 500), id="storage-just-started"
+        ),
+        pytest.param(TooManyRequests("busy", status=429), Confirm(), id="429"),
+        pytest.param(ServerError("boom", status=500), Confirm(), id="500"),
+        pytest.param(Unauthorized("who are you", status=401), Confirm(), id="401"),
+    ],
+)
+def test_a_server_that_was_away_is_listed_anew(error: ApiError, then: ListPage | Confirm) -> None:
+    """It may be back from a backup, and past our version by now."""
     made = watching()
-    made.failed(Silent("quiet"), 75.0)
-    made.next(0.0)
-    made.opened(76.0)
-    made.line(bookmark(120), 80.0)
-    made.failed(Silent("quiet"), 155.0)
-    made.next(0.0)
+    made.ended(300.0)
 
+    made.failed(error, 301.0)
+
+    assert isinstance(made.next(0.0), Wait)
+    assert made.next(0.0) == then
+
+
+def test_no_watch_follows_another_before_the_server_knows_the_version() -> None:
+    made = watching()
+    made.line(bookmark(120), 60.0)
+    made.ended(300.0)
+
+    assert made.next(0.0) == Confirm()
+    made.confirmed(page(500))
     assert made.next(0.0) == OpenWatch("120", 300)
+    made.opened(300.0)
+    made.failed(Interrupted("reset"), 310.0)
+    made.next(0.0)
+    assert made.next(0.0) == Confirm()
+
+
+def test_a_server_that_is_less_far_than_we_are_is_listed_anew() -> None:
+    made = watching(pod("a", 50), pod("lost", 90))
+    made.ended(300.0)
+
+    with pytest.raises(Gone, match="went back from 100 to 60") as raised:
+        made.confirmed(page(60, pod("a", 50), token="t"))
+    made.failed(raised.value, 300.0)
+
+    made.next(0.0)
+    assert made.next(0.0) == ListPage("", 500)
+    assert told(made.page(page(60, pod("a", 50)), 301.0)) == ["+a", "-lost", "=", ">60"]
+    assert made.next(0.0) == OpenWatch("60", 300)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"metadata":{},"items":[]}'], ids=["html", "empty", "no-version"])
+def test_what_is_no_list_confirms_nothing(body: bytes) -> None:
+    made = watching()
+    made.ended(300.0)
+
+    with pytest.raises(Undecodable) as raised:
+        made.confirmed(body)
+    made.failed(raised.value, 300.0)
+
+    made.next(0.0)
+    assert made.next(0.0) == Confirm()
+
+
+def test_without_the_right_to_list_the_watch_goes_on_in_short_pieces_and_the_lack_is_said() -> None:
+    made = watching()
+    made.ended(300.0)
+    made.failed(Forbidden("cannot list", status=403), 300.0)
+
+    assert isinstance(made.next(0.0), Wait)
+    assert made.next(0.0) == OpenWatch("100", 30)
+    made.opened(301.0)
+    assert told(made.line(event("ADDED", pod("a", 101)), 302.0)) == ["+a"]
+    assert made.problem == "403 Forbidden: cannot list"
+
+
+def test_the_right_to_list_that_is_back_ends_the_short_pieces() -> None:
+    made = watching()
+    made.ended(300.0)
+    made.failed(Forbidden("cannot list", status=403), 300.0)
+    made.next(0.0)
+    made.opened(301.0)
+    made.ended(331.0)
+
+    assert made.next(0.0) == Confirm()
+    made.confirmed(page(500))
+    assert made.problem is None
+    assert made.next(0.0) == OpenWatch("100", 300)
+
+
+def test_a_confirmation_does_not_excuse_a_watch_that_is_refused() -> None:
+    made = watching()
+    made.failed(Forbidden("cannot watch", status=403), 300.0)
+    made.next(0.0)
+    made.confirmed(page(500))
+
+    assert made.problem == "403 Forbidden: cannot watch"
+    assert made.staleness_s(310.0) == 310.0
 
 
 def test_only_bookmarks_are_life() -> None:
@@ -282,6 +386,8 @@ def test_a_healthy_end_is_followed_by_the_next_watch_at_once() -> None:
 
     made.ended(300.0)
 
+    assert made.next(0.0) == Confirm()
+    made.confirmed(page(500))
     assert made.next(0.0) == OpenWatch("100", 300)
     assert made.problem is None
 
@@ -296,6 +402,8 @@ def test_a_server_that_hangs_up_at_once_is_asked_less_and_less() -> None:
         order = made.next(0.0)
         assert isinstance(order, Wait)
         waits.append(order.seconds)
+        assert made.next(0.0) == Confirm()
+        made.confirmed(page(500))
         assert isinstance(made.next(0.0), OpenWatch)
         made.opened(0.0)
 
@@ -331,6 +439,7 @@ def test_a_second_of_life_makes_it_quick_again() -> None:
 def test_connection_refused_for_minutes_tells_the_problem_and_then_lists_again() -> None:
     """What comes back after that may have been restored from a backup."""
     made = watching()
+    made.ended(0.0)
     now = 0.0
 
     while now < 600.0:
@@ -351,6 +460,15 @@ def test_retry_after_is_a_lower_bound_of_the_wait() -> None:
     made.failed(TooManyRequests("busy", status=429, retry_after_s=20.0), 5.0)
 
     assert made.next(0.5) == Wait(21.0)
+
+
+def test_a_page_that_goes_unanswered_is_asked_for_again() -> None:
+    made = machine()
+    made.page(page(200, pod("a", 1), token="t"), 0.0)
+    made.failed(Interrupted("no answer in time"), 60.0)
+    made.next(0.0)
+
+    assert made.next(0.0) == ListPage("t", 500)
 
 
 def test_permission_lost_and_regained() -> None:

@@ -1,6 +1,7 @@
 """The watch machine against a model of a server that cuts, repeats, forgets, restores and refuses at random."""
 
 import json
+import math
 from typing import Any
 
 from hypothesis import event, given, settings
@@ -11,8 +12,8 @@ from gangline.base.backoff import Backoff
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Synced, Unreadable
-from gangline.kube.wire.errors import ApiError, Forbidden, Gone, Interrupted, Silent, Unreachable
-from gangline.kube.wire.watch import ListPage, OpenWatch, Wait, WatchMachine
+from gangline.kube.wire.errors import ApiError, Forbidden, Gone, Interrupted, ServerError, Silent, Unreachable
+from gangline.kube.wire.watch import Confirm, ListPage, OpenWatch, Wait, WatchMachine
 
 NAMES = st.sampled_from("abcd")
 UNREADABLE_PHASE = 3
@@ -110,14 +111,18 @@ class Watching(RuleBasedStateMachine):
         self.machine: WatchMachine[Pod] = WatchMachine(
             Pod, watch_seconds=(300, 600), backoff=Backoff(initial_s=0.25, limit_s=30.0)
         )
-        self.order: ListPage | OpenWatch = ListPage("", 500)
+        self.order: ListPage | Confirm | OpenWatch = ListPage("", 500)
         self.listing: list[dict[str, Any]] = []
         self.listing_version = 0
         self.stream: list[bytes] | None = None
         self.delivered_to = 0
+        self.told_to = 0
+        self.ceiling: float = math.inf
 
     @rule(name=NAMES, phase=st.sampled_from(["Pending", "Running", UNREADABLE_PHASE, None]))
     def change(self, name: str, phase: str | int | None) -> None:
+        if self.server.version + 1 >= self.ceiling:
+            return
         if phase is None:
             self.server.remove(name)
         else:
@@ -133,10 +138,22 @@ class Watching(RuleBasedStateMachine):
             case "back up":
                 self.backup = (self.server.version, dict(self.server.objects))
             case "restore":
-                self.server.version, objects = self.backup
-                self.server.objects = dict(objects)
-                self.server.compact()
-                self._break(Unreachable("connection refused"))
+                self._restore()
+
+    @rule(error=st.sampled_from([Interrupted("reset"), Silent("nothing heard"), None]))
+    def restore_behind_a_load_balancer(self, error: ApiError | None) -> None:
+        """Nothing is seen of it but the end of a stream; then we ask before the new history has passed ours."""
+        was_open = self.stream is not None
+        is_between_pages = isinstance(self.order, ListPage) and bool(self.order.continue_token)
+        if not isinstance(error, Silent) and (was_open or is_between_pages):
+            self.ceiling = self.listing_version if is_between_pages else self.told_to
+        self._restore()
+        if error is None and was_open:
+            self.stream = None
+            self.machine.ended(self.now)
+            self._next()
+        else:
+            self._break(error or ServerError("nobody behind me", status=503))
 
     @rule(size=st.integers(1, 3), twice=st.booleans())
     def serve(self, size: int, *, twice: bool) -> None:
@@ -208,15 +225,36 @@ class Watching(RuleBasedStateMachine):
     def _answer(self, size: int) -> None:
         if self.stream is not None:
             return
+        self.ceiling = math.inf
         match self.order:
             case ListPage("", _):
                 self.listing = [self.server.objects[name] for name in sorted(self.server.objects)]
                 self.listing_version = self.server.version
                 self._page(size)
+            case ListPage(_, _) if self.listing_version > self.server.version:
+                event("a token that the server has not reached")
+                self._break(ServerError("Timeout: Too large resource version", status=504))
             case ListPage(_, _):
                 self._page(size)
+            case Confirm():
+                self._confirm()
             case OpenWatch(version, _):
                 self._open(int(version))
+
+    def _confirm(self) -> None:
+        page = {"metadata": {"resourceVersion": str(self.server.version)}, "items": []}
+        try:
+            self.machine.confirmed(json.dumps(page).encode())
+        except Gone as error:
+            event("a server that is less far than we are")
+            self._break(error)
+        else:
+            self._next()
+
+    def _restore(self) -> None:
+        self.server.version, objects = self.backup
+        self.server.objects = dict(objects)
+        self.server.compact()
 
     def _page(self, size: int) -> None:
         items, self.listing = self.listing[:size], self.listing[size:]
@@ -233,6 +271,7 @@ class Watching(RuleBasedStateMachine):
             self._break(Gone("too old", status=410))
             return
         self.machine.opened(self.now)
+        self.told_to = version
         self.stream = self.server.since(version)
         self.delivered_to = max(version, self.server.version)
 
@@ -247,6 +286,9 @@ class Watching(RuleBasedStateMachine):
             self.view.apply(self.machine.line(data, self.now))
         except ApiError as error:
             self._break(error)
+        else:
+            if data.endswith(b"\n"):
+                self.told_to = int(json.loads(data)["object"]["metadata"]["resourceVersion"])
 
     def _break(self, error: ApiError) -> None:
         self.stream = None
