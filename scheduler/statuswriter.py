@@ -1,8 +1,9 @@
 """Carries out `WriteCondition` and `Announce`: behind the binds, with a budget of their own.
 
-A condition carries the UID and resourceVersion of the unbound pod, so the API server drops it (409) once
-the pod has changed; a bind of the same pod drops one that still waits here. A stale "Unschedulable"
-therefore never lands on a bound pod.
+A condition carries the resourceVersion of the unbound pod, so the API server drops it (409) once the pod
+has changed, and its UID, so that it drops it (422) when a restored server has given the version to
+another pod; a bind of the same pod drops one that still waits here. A stale "Unschedulable" therefore
+never lands on a bound pod.
 """
 
 import asyncio
@@ -119,6 +120,8 @@ class StatusWriter:
         except errors.NotFound:
             return ConditionOutcome.LOST
         except errors.ApiError as error:
+            if errors.is_another(error):
+                return ConditionOutcome.LOST
             log.warning("condition_not_written", pod=str(key), uid=instruction.uid, error=str(error))
             return ConditionOutcome.FAILED
         return ConditionOutcome.WRITTEN

@@ -7,6 +7,8 @@ The constructors give reason, message, details and code as kube-apiserver 1.37 d
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from msgspec import json
+
 from gangline.sandbox.kinds import Kind
 
 
@@ -80,7 +82,7 @@ class Failure(Exception):  # noqa: N818 - it is an answer, as good as any other
             self.status["reason"] = reason
         if retry_after_s is not None:
             details = {**(details or {}), "retryAfterSeconds": retry_after_s}
-        if details:
+        if details is not None:
             self.status["details"] = details
         self.status["code"] = code
 
@@ -92,10 +94,8 @@ def quoted(value: object) -> str:
             return "null"
         case bool():
             return str(value).lower()
-        case str():
-            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        case dict() | list():
-            return "{}" if not value else str(value)
+        case str() | dict() | list():
+            return json.encode(value).decode()
         case _:
             return str(value)
 
@@ -112,9 +112,16 @@ def not_found(kind: Kind, name: str) -> Failure:
     return Failure(404, "NotFound", f'{kind.resource_name} "{name}" not found', details=_details(kind, name))
 
 
-def no_such_path() -> Failure:
-    """404: nothing is served there."""
+def no_such_resource() -> Failure:
+    """404: the group and version are served, but no such resource."""
     return Failure(404, "NotFound", "the server could not find the requested resource", details={})
+
+
+class NoSuchPath(Failure):
+    """404 in plain text: nothing is served there, not even a `Status`."""
+
+    def __init__(self) -> None:
+        super().__init__(404, "NotFound", "404 page not found\n")
 
 
 def already_exists(kind: Kind, name: str) -> Failure:
@@ -145,20 +152,38 @@ def stale(kind: Kind, name: str) -> Failure:
 
 def wrong_uid(kind: Kind, key: str, name: str, *, wanted: str, found: str) -> Failure:
     """409: another object has the name now."""
+    directory = f"{kind.group}/{kind.plural}" if kind.custom else kind.plural
     return conflict(
         kind,
         name,
-        f"StorageError: invalid object, Code: 4, Key: /registry/{kind.plural}/{key}, ResourceVersion: 0, "
+        f"StorageError: invalid object, Code: 4, Key: /registry/{directory}/{key}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}",
     )
 
 
 def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> Failure:
     """422: the object breaks rules."""
-    texts = [f"{cause.field}: {cause.message}" for cause in causes]
+    return invalid_as(kind.kind, kind.group, name, causes)
+
+
+def invalid_options(noun: str, cause: Cause) -> Failure:
+    """422: a parameter of the request is outside of what it may be."""
+    return invalid_as(noun, "meta.k8s.io", "", [cause])
+
+
+def undecodable_patch(problem: str, patched: object) -> Failure:
+    """422: what a patch makes of an object is not of its kind."""
+    return invalid_as("", "", "", [Cause.invalid("patch", quoted(patched), problem)])
+
+
+def invalid_as(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Failure:
+    """422: of something that is no kind of ours."""
+    texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
-    qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
-    details = {**_details(kind, name), "kind": kind.kind, "causes": [cause._asdict() for cause in causes]}
+    qualified = f"{kind}.{group}" if group else kind
+    details: dict[str, Any] = {"name": name, "group": group, "kind": kind}
+    details = {key: part for key, part in details.items() if part}
+    details["causes"] = [cause._asdict() for cause in causes]
     return Failure(422, "Invalid", f'{qualified} "{name}" is invalid: {joined}', details=details)
 
 
@@ -184,6 +209,11 @@ def method_not_allowed() -> Failure:
     """405: the resource has no such verb."""
     message = "the server does not allow this method on the requested resource"
     return Failure(405, "MethodNotAllowed", message, details={})
+
+
+def unsupported_patch() -> Failure:
+    """415: no patch has this form."""
+    return Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
 
 
 def unsupported_media_type(supported: Sequence[str]) -> Failure:

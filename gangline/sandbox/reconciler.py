@@ -14,7 +14,7 @@ from gangline.base.key_queue import KeyQueue
 from gangline.contract.meta import Key
 from gangline.kube.client import Client
 from gangline.kube.clock import utc_now
-from gangline.kube.wire.errors import ApiError, Conflict, NotFound
+from gangline.kube.wire.errors import ApiError, Conflict, NotFound, is_another
 from gangline.kube.wire.resources import Resource
 from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
 from gangline.sandbox.cache import Cache
@@ -145,7 +145,7 @@ class Decider:
             except NotFound as error:
                 return error if isinstance(action, Create) else _at_once
             except ApiError as error:
-                return _at_once if NAMESPACE_TERMINATING in error.causes else error
+                return _at_once if NAMESPACE_TERMINATING in error.causes or is_another(error) else error
 
     async def _write(self, action: Action) -> Seen:
         cache = self._caches.get(action.resource, _NOTHING)

@@ -110,12 +110,19 @@ class Verbs:
                 "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
             )
             raise failures.invalid(kind, target.name, [cause])
+        uid = meta.get("uid")
+        if uid and uid != old.object["metadata"]["uid"]:
+            found = old.object["metadata"]["uid"]
+            raise failures.wrong_uid(kind, target.key, target.name, wanted=uid, found=found)
         return self._replace(target, old, new, options)
 
     def patch(
         self, target: Target, change: Callable[[Object], Any], options: WriteOptions = DEFAULT_OPTIONS
     ) -> Written:
-        """Replace an object by what `change` makes of it; `change` must not alter its argument."""
+        """Replace an object by what `change` makes of it; `change` must not alter its argument.
+
+        A UID in it is no precondition as in an update, but a field that must not change, where it is looked at.
+        """
         old = self.get(target)
         patched = change(forms.shown(old.object, target.kind))
         new = bodies.check_envelope(target.kind, target.namespace, copied(patched))
@@ -123,7 +130,7 @@ class Verbs:
 
     def _replace(self, target: Target, version: Version, new: Object, options: WriteOptions) -> Written:
         kind, old = target.kind, forms.shown(version.object, target.kind)
-        self._check_preconditions(target, new["metadata"], old["metadata"])
+        self._check_identity(target, new["metadata"], old["metadata"])
         self._keep_metadata(target, new["metadata"], old["metadata"])
         new = _isolated(kind, target.subresource, new, old)
         unknown, causes = bodies.reviewed(kind, new, old)
@@ -191,15 +198,13 @@ class Verbs:
             meta["generation"] = 1
 
     @staticmethod
-    def _check_preconditions(target: Target, meta: Object, old: Object) -> None:
-        if meta.get("uid") and meta["uid"] != old["uid"]:
-            raise failures.conflict(
-                target.kind,
-                target.name,
-                f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {old['uid']}",
-            )
+    def _check_identity(target: Target, meta: Object, old: Object) -> None:
         if meta.get("resourceVersion") and meta["resourceVersion"] != old["resourceVersion"]:
             raise failures.stale(target.kind, target.name)
+        keeps_metadata = target.kind.custom and target.subresource == "status"
+        if meta.get("uid") and meta["uid"] != old["uid"] and not keeps_metadata:
+            cause = Cause.invalid("metadata.uid", meta["uid"], "field is immutable")
+            raise failures.invalid(target.kind, target.name, [cause])
 
     @staticmethod
     def _keep_metadata(target: Target, meta: Object, old: Object) -> None:

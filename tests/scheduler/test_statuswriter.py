@@ -76,6 +76,10 @@ async def writing(
         pytest.param(Answer(200), ConditionOutcome.WRITTEN, id="written"),
         pytest.param(status(409, "Conflict"), ConditionOutcome.CONFLICT, id="changed-since"),
         pytest.param(status(404), ConditionOutcome.LOST, id="gone"),
+        pytest.param(
+            status(422, "Invalid", fields=["metadata.uid"]), ConditionOutcome.LOST, id="another-pod-has-the-name"
+        ),
+        pytest.param(status(422, "Invalid", fields=["status"]), ConditionOutcome.FAILED, id="invalid"),
         pytest.param(status(403), ConditionOutcome.FAILED, id="forbidden"),
         pytest.param(status(500), ConditionOutcome.FAILED, id="server-error"),
         pytest.param(Answer(0, hang_up=True), ConditionOutcome.FAILED, id="lost-reply"),

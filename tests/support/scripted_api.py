@@ -1,7 +1,7 @@
 """An API server that answers by script and remembers what it was asked."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -79,9 +79,8 @@ class ScriptedApi:
         return web.json_response(answer.body or {}, status=answer.status)
 
 
-def status(code: int, reason: str = "", message: str = "") -> Answer:
-    """Return a Status body as an API server sends it."""
-    return Answer(
-        code,
-        {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message, "code": code},
-    )
+def status(code: int, reason: str = "", message: str = "", *, fields: Sequence[str] = ()) -> Answer:
+    """Return a Status body as an API server sends it; `fields` are what a 422 finds wrong."""
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message}
+    details = {"causes": [{"reason": "FieldValueInvalid", "field": field} for field in fields]}
+    return Answer(code, body | {"code": code, "details": details})

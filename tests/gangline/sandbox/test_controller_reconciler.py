@@ -146,3 +146,12 @@ async def test_reconciler_comes_back_when_asked_to_and_waits_for_what_it_rests_o
         task.cancel()
 
     assert calls == [True, True]
+
+
+async def test_a_patch_that_meets_another_pod_of_the_name_has_nothing_left_to_do(client: Client) -> None:
+    await client.create(PODS, "default", create("a").body)
+    body = {"metadata": {"uid": "of-the-one-before"}, "status": {"phase": "Running"}}
+    decider = Decider(client, Script(Patch(resource=PODS, key=KEY, body=body, subresource="status")).decide, {})
+
+    assert await decider.reconcile(KEY) is None
+    assert (await read(client, "a")).status.phase == "Pending"

@@ -1,6 +1,6 @@
 """Pods: defaults, admission, validation, what may change, binding, eviction."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -232,16 +232,29 @@ async def test_refusals_of_a_binding(rest: Rest) -> None:
     assert mismatch.status == 400
 
 
-async def test_a_condition_patch_with_a_stale_version_or_uid_is_refused(rest: Rest) -> None:
-    created = (await rest.post(PODS, pod())).body["metadata"]
-    await rest.post(f"{PODS}/a/binding", binding("a", "n"))
-    conditions = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
+UID: Final[tuple[str, list[str]]] = ("Invalid", ["metadata.uid"])
+STALE: Final[tuple[str, list[str]]] = ("Conflict", [])
 
-    for guard in ({"resourceVersion": created["resourceVersion"]}, {"uid": "other"}):
-        stale = await rest.patch(f"{PODS}/a/status", {"metadata": guard, "status": conditions}, form="strategic")
-        assert (stale.status, stale.body["reason"]) == (409, "Conflict")
-    late = await rest.patch(f"{PODS}/a/status", {"status": conditions}, form="strategic")
-    assert [c["status"] for c in late.body["status"]["conditions"]] == ["False"]
+
+@pytest.mark.parametrize("form", ["merge", "strategic"])
+@pytest.mark.parametrize("subresource", ["", "/status"])
+@pytest.mark.parametrize(
+    ("guard", "refusal"),
+    [
+        pytest.param({"resourceVersion": "1"}, STALE, id="stale"),
+        pytest.param({"uid": "other"}, UID, id="another"),
+        pytest.param({"uid": "other", "resourceVersion": "1"}, STALE, id="stale-and-another"),
+    ],
+)
+async def test_what_a_patch_rests_on(
+    rest: Rest, subresource: str, form: str, guard: dict[str, str], refusal: tuple[str, list[str]]
+) -> None:
+    await rest.post(PODS, pod())
+
+    reply = await rest.patch(f"{PODS}/a{subresource}", {"metadata": guard}, form=form)
+
+    causes = (reply.body["details"] or {}).get("causes", [])
+    assert (reply.body["reason"], [cause["field"] for cause in causes]) == refusal
 
 
 async def running_pod_with_budget(rest: Rest, status: dict[str, int]) -> None:

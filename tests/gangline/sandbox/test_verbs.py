@@ -142,6 +142,18 @@ async def test_update_of_another_uid_or_name_is_refused(rest: Rest) -> None:
     assert (await rest.put(f"{CONFIG_MAPS}/c", config_map("c"))).status == 404
 
 
+async def test_the_status_of_a_custom_resource_may_be_patched_with_another_uid(rest: Rest, pod_groups: None) -> None:
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "a"}}
+    await rest.post(POD_GROUPS, group)
+
+    patch = {"metadata": {"uid": "other"}, "status": {"phase": "Running"}}
+    told = await rest.patch(f"{POD_GROUPS}/a/status", patch)
+    main = await rest.patch(f"{POD_GROUPS}/a", patch)
+
+    assert (told.status, told.body["status"]["phase"], main.status) == (200, "Running", 422)
+    assert told.body["metadata"]["uid"] != "other"
+
+
 async def test_a_put_creates_a_lease(rest: Rest) -> None:
     lease = {"metadata": {"name": "a"}, "spec": {"holderIdentity": "me"}}
 
