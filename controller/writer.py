@@ -46,7 +46,8 @@ class StatusWriter:
         if not patch:
             return Written(outcome=Outcome.UNCHANGED)
         meta = group.metadata
-        precondition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        # The API server ignores a UID here; only the version tells this PodGroup from another of its name.
+        precondition = {"resourceVersion": meta.resource_version}
         try:
             reply = await self._client.patch(
                 POD_GROUPS,
@@ -55,16 +56,15 @@ class StatusWriter:
                 subresource="status",
                 field_manager=FIELD_MANAGER,
             )
-        except ApiError as error:
         except NotFound as error:
             return await self._not_found(meta, error)
+        except ApiError as error:
             return self._failed(error)
         self.problem = None
         self._learn(patch, reply)
         log.debug("status_written", fields=sorted(patch), phase=wanted.phase)
         return Written(outcome=Outcome.WRITTEN, stored=_decoded(reply))
 
-    def _failed(self, error: ApiError) -> Written:
     async def _not_found(self, meta: ObjectMeta, error: NotFound) -> Written:
         """404 means that the PodGroup is gone, or that its kind has no status; a list can tell, which we may read."""
         itself = f"metadata.name={meta.name}"
@@ -78,6 +78,7 @@ class StatusWriter:
         log.warning("status_not_written", outcome=Outcome.REFUSED.value, error=self.problem)
         return Written(outcome=Outcome.REFUSED)
 
+    def _failed(self, error: ApiError) -> Written:
         outcome = _outcome(error)
         if isinstance(error, Forbidden | Unauthorized):
             self.problem = f"the status of PodGroups cannot be written: {error}"

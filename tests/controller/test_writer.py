@@ -33,9 +33,7 @@ async def test_only_what_differs_is_sent_and_only_at_the_version_that_was_looked
     server, writer = script
     stored = PodGroupStatus(phase="Running", running=1, failed=1, occupied_by="ns/a")
     written = await writer.write(group(status=stored), PodGroupStatus(phase="Running", running=2, occupied_by="ns/a"))
-    assert server.patches == [
-        {"metadata": {"uid": "ns-pg", "resourceVersion": "1"}, "status": {"running": 2, "failed": None}}
-    ]
+    assert server.patches == [{"metadata": {"resourceVersion": "1"}, "status": {"running": 2, "failed": None}}]
     assert written.outcome is Outcome.WRITTEN
     assert written.stored is not None
     assert written.stored.metadata.resource_version == "2"
@@ -76,6 +74,8 @@ async def test_answers(script: Script, status: int, outcome: Outcome, is_problem
     written = await writer.write(group(), WANTED)
     assert (written.outcome, written.stored, written.retry_after_s) == (outcome, None, 7.0)
     assert (writer.problem is not None) == is_problem
+
+
 @pytest.mark.parametrize(
     ("stored_uid", "outcome", "is_problem"),
     [
@@ -93,8 +93,6 @@ async def test_a_status_that_is_not_found_although_its_group_is(
     assert ("no status subresource" in (writer.problem or "")) == is_problem
     await writer.write(group(), WANTED)
     assert writer.problem is None
-
-
 
 
 async def test_a_right_that_comes_back_ends_the_problem(script: Script) -> None:
