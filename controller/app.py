@@ -7,7 +7,6 @@ import sys
 import time
 import uuid
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final
 
@@ -31,12 +30,11 @@ from gangline.kube.clock import MonotonicClock
 from gangline.kube.lease import LeaseHolder
 from gangline.kube.recorder import EventRecorder
 from gangline.kube.reflector import Reflector
-from gangline.kube.transport import ConfigurationError
 from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.resources import POD_GROUPS, PODS
 from gangline.service import logging
 from gangline.service.http import HttpServer
-from gangline.service.lifecycle import Loops, StartError, repeat, run, unless_stopped
+from gangline.service.lifecycle import Loops, repeat, run, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
 from gangline.service.process_settings import lease_key
@@ -235,18 +233,18 @@ class Controller:
 async def control(settings: Settings, stop: asyncio.Event) -> None:
     """Run the controller until `stop`. Raises StartError when it cannot begin."""
     metrics = Metrics(new_registry())
-    client = connect(
+    async with client_of(settings, metrics) as client:
+        await Controller(settings, client, metrics).run(stop)
+
+
+def client_of(settings: Settings, metrics: Metrics) -> Client:
+    """Return the client of the whole process."""
+    return connect(
         settings.kubeconfig or None,
         settings.context or None,
         user_agent=PROGRAM,
         observer=metrics.requests,
     )
-    async with AsyncExitStack() as stack:
-        try:
-            await stack.enter_async_context(client)
-        except ConfigurationError as error:
-            raise StartError(str(error)) from error
-        await Controller(settings, client, metrics).run(stop)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -13,16 +13,15 @@ import structlog
 from aiohttp import web
 
 from gangline.base.clock import Clock
-from gangline.kube.client import Client, connect
+from gangline.kube.client import CALLS_BESIDE_WRITES, Client, connect
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.lease import LeaseHolder
 from gangline.kube.recorder import EventRecorder
 from gangline.kube.reflector import Reflector
-from gangline.kube.transport import ConfigurationError
 from gangline.kube.wire.errors import ApiError
 from gangline.service import lifecycle, logging
 from gangline.service.http import HttpServer
-from gangline.service.lifecycle import Loops, StartError, repeat, unless_stopped
+from gangline.service.lifecycle import Loops, repeat, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
 from gangline.service.process_settings import lease_key
@@ -42,8 +41,6 @@ log = structlog.get_logger(__name__)
 
 PROGRAM = "gangline-scheduler"
 RECHECK_S = 1.0
-CALLS_BESIDE_BINDS = 32
-"""Connections for lists, conditions, events and the lease."""
 _ALWAYS = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
 
 
@@ -65,26 +62,10 @@ def main() -> int:
 
 
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
-    """Run all loops until `stop` is set, then finish what is in flight."""
-    registry = new_registry()
-    metrics = Metrics(registry)
-    client = client_of(settings, metrics)
-    try:
-        await client.__aenter__()
-    except ConfigurationError as error:
-        raise StartError(str(error)) from error
-    try:
-        parts = Parts(settings, client, metrics)
-        async with HttpServer(
-            settings.http_address,
-            registry=registry,
-            ready=parts.problems,
-            healthy=list,
-            debug={"validate": parts.validate, "gangs": parts.gangs},
-        ):
-            await parts.run(stop)
-    finally:
-        await client.__aexit__(None, None, None)
+    """Run the scheduler until `stop`. Raises StartError when it cannot begin."""
+    metrics = Metrics(new_registry())
+    async with client_of(settings, metrics) as client:
+        await Process(settings, client, metrics).run(stop)
 
 
 def client_of(settings: Settings, metrics: Metrics) -> Client:
@@ -94,12 +75,12 @@ def client_of(settings: Settings, metrics: Metrics) -> Client:
         settings.context or None,
         user_agent=PROGRAM,
         observer=metrics.requests,
-        concurrency=settings.bind_concurrency + CALLS_BESIDE_BINDS,
+        concurrency=settings.bind_concurrency + CALLS_BESIDE_WRITES,
     )
 
 
-class Parts:
-    """The parts of the process, wired together; only this class knows them all."""
+class Process:
+    """All parts of the process around one client; `run` lives until `stop`."""
 
     def __init__(self, settings: Settings, client: Client, metrics: Metrics) -> None:
         self._settings = settings
@@ -155,11 +136,18 @@ class Parts:
             metrics,
             clock=self._clock,
         )
+        self._server = HttpServer(
+            settings.http_address,
+            registry=metrics.registry,
+            ready=self.problems,
+            healthy=list,
+            debug={"validate": self._validate, "gangs": self._gangs},
+        )
         self._read_gauges()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Start every loop, wait for `stop`, then drain in the order of what others wait for."""
-        async with Loops(stop) as loops:
+        """Serve and start every loop, wait for `stop`, then drain in the order of what others wait for."""
+        async with self._server, Loops(stop) as loops:
             loops.start("loop lag", watch_loop_lag(self._metrics.loop_lag))
             for kind, reflector in self._ingest.reflectors.items():
                 loops.start(f"watch {kind.value}", reflector.run())
@@ -201,11 +189,11 @@ class Parts:
         stale = self._ingest.problems(self._clock.now(), self._settings.stale_s)
         return [*([obstacle] if obstacle is not None else []), *stale]
 
-    async def gangs(self, _request: web.Request) -> object:
+    async def _gangs(self, _request: web.Request) -> object:
         """Answer /debug/gangs: every gang with its state and its live reason."""
         return self._scheduler.gangs(self._clock.now())
 
-    async def validate(self, _request: web.Request) -> object:
+    async def _validate(self, _request: web.Request) -> object:
         """Answer /debug/validate: the cache against itself, and against a fresh list of the API server."""
         try:
             return {"problems": await self._compare()}

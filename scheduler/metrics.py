@@ -21,6 +21,7 @@ class Metrics:
     """The metric objects, on a registry of their own."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
         self.before_scrape = BeforeScrape(registry)
         self.requests = RequestMetrics(registry, PREFIX)
         self.loop_lag = loop_lag_histogram(registry, PREFIX)

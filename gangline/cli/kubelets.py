@@ -6,8 +6,9 @@ from typing import Final
 
 import click
 
+from gangline.base.start_error import StartError
 from gangline.service import lifecycle, logging
-from gangline.service.lifecycle import Loops, StartError
+from gangline.service.lifecycle import Loops
 
 GRACE_S: Final = 5.0
 
@@ -57,7 +58,6 @@ def kubelets(
     Nodes that exist already are left as they are. A node that is deleted is not brought up again.
     """  # noqa: D301 - click's mark for preformatted text
     from gangline.kube.client import connect  # noqa: PLC0415 - heavy
-    from gangline.kube.transport import ConfigurationError  # noqa: PLC0415
     from gangline.kube.wire.errors import ApiError  # noqa: PLC0415
     from gangline.sandbox.kubelets import register_nodes, run_kubelets  # noqa: PLC0415
     from gangline.sandbox.nodes import ClusterFileError, checked, read_cluster_file, uniform  # noqa: PLC0415
@@ -73,7 +73,7 @@ def kubelets(
                 click.echo(f"{total} nodes, {created} of them new; Ctrl-C ends their kubelets, the Node objects stay")
                 loops.start("kubelets", run_kubelets(client, every_node=every_node))
                 await stop.wait()
-        except (ClusterFileError, ConfigurationError) as error:
+        except ClusterFileError as error:
             raise StartError(str(error)) from error
         except ApiError as error:
             raise StartError(f"cannot register nodes: {error}") from error

@@ -8,9 +8,9 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
+from gangline.base.start_error import StartError
 from gangline.cli.extras import sandbox_extra
 from gangline.service import lifecycle, logging
-from gangline.service.lifecycle import StartError
 
 GRACE_S: Final = 5.0
 

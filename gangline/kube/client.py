@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 DEFAULT_CONCURRENCY: Final = 64
+CALLS_BESIDE_WRITES: Final = 32
+"""Connections that a service needs beside those for its own writes: for lists, Events, and above all the lease."""
 UPDATE_ATTEMPTS: Final = 5
 UPDATE_BACKOFF: Final = Backoff(initial_s=0.05, limit_s=1.0)
 

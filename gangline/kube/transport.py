@@ -15,12 +15,14 @@ import aiohttp
 import yaml
 from msgspec import Struct
 
+from gangline.base.start_error import StartError
+
 SERVICE_ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_KUBECONFIG: Final = "~/.kube/config"
 PLUGIN_TIMEOUT_S: Final = 30.0
 
 
-class ConfigurationError(Exception):
+class ConfigurationError(StartError):
     """The configuration cannot be used; the message says which file and what to do."""
 
 

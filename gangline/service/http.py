@@ -9,7 +9,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
 
-from gangline.service.lifecycle import StartError
+from gangline.base.start_error import StartError
 from gangline.service.setting_values import split_address
 
 Problems = Callable[[], Sequence[str]]

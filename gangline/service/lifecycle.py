@@ -16,16 +16,14 @@ from typing import Any, Final, Self
 
 import structlog
 
+from gangline.base.start_error import StartError
+
 log = structlog.get_logger()
 
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 CANCEL_S: Final = 2.0
 """How long a main that outlived its grace period has to react to being cancelled, before the process just ends."""
-
-
-class StartError(Exception):
-    """The process cannot start; the message says what to change. Logged without a traceback."""
 
 
 class LoopDiedError(Exception):

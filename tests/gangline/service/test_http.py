@@ -4,8 +4,8 @@ import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
+from gangline.base.start_error import StartError
 from gangline.service.http import HttpServer
-from gangline.service.lifecycle import StartError
 
 
 class Process:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gangline.service.lifecycle import LoopDiedError, Loops, StartError, repeat, supervise
+from gangline.base.start_error import StartError
+from gangline.service.lifecycle import LoopDiedError, Loops, repeat, supervise
 
 Stop = asyncio.Event
 
