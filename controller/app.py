@@ -25,7 +25,7 @@ from controller.writer import Announcer, StatusWriter
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
-from gangline.kube.client import Client, connect
+from gangline.kube.client import CALLS_BESIDE_WRITES, Client, connect
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.lease import LeaseHolder
 from gangline.kube.recorder import EventRecorder
@@ -238,12 +238,13 @@ async def control(settings: Settings, stop: asyncio.Event) -> None:
 
 
 def client_of(settings: Settings, metrics: Metrics) -> Client:
-    """Return the client of the whole process."""
+    """Return a client with room for all status writes at once and for what must never wait for them, as the lease."""
     return connect(
         settings.kubeconfig or None,
         settings.context or None,
         user_agent=PROGRAM,
         observer=metrics.requests,
+        concurrency=settings.workers + CALLS_BESIDE_WRITES,
     )
 
 

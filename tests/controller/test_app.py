@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from controller.app import Controller
+from controller.app import Controller, client_of
 from controller.metrics import Metrics
 from controller.settings import Settings
 from gangline.contract.crd import crd
@@ -37,6 +37,7 @@ from tests.controller.cluster import (
     upstreams_crd,
 )
 from tests.controller.scripted import scripted
+from tests.support.hanging import hanging_writes
 
 
 @pytest.fixture
@@ -296,6 +297,16 @@ async def test_who_stands_by_gathers_no_work(cluster: Cluster) -> None:
                 await cluster.create_pods("R", prefix=f"member-{number}")
             await eventually(lambda: figure("members") == 3)
             assert figure("queue_depth") == 0
+
+
+async def test_status_writes_that_hang_leave_connections_for_everything_else(tmp_path: Path) -> None:
+    async with hanging_writes(tmp_path) as server:
+        settings = Settings(kubeconfig=server.kubeconfig, workers=64)
+        async with client_of(settings, Metrics(CollectorRegistry())) as client:
+            writes = [
+                client.patch(POD_GROUPS, Key("ns", f"g{number}"), {}, subresource="status") for number in range(64)
+            ]
+            await server.read_beside(client, writes)
 
 
 async def test_what_cannot_be_read_is_announced_by_whoever_holds_the_lease(tmp_path: Path) -> None:
