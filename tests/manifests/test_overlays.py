@@ -15,38 +15,27 @@ from gangline.sandbox.server import ApiServer
 from gangline.service.process_settings import ProcessSettings
 from gangline.service.settings import load
 from tests.support.cluster import running_cluster
-from tests.support.kustomize import MANIFESTS, Object, kubectl, of_kind, render, render_with
+from tests.support.kustomize import (
+    COMPONENTS,
+    MANIFESTS,
+    OF_THE_OPERATOR,
+    Object,
+    kubectl,
+    of_kind,
+    operator_definitions,
+    render,
+    render_with,
+)
 from tests.support.manifests import gang, nodes
 from tests.support.tools import KUBECTLS
 
 OVERLAYS: Final = ("default", "coscheduling-names")
-COMPONENTS: Final = ("monitoring", "network-policy", "pdb-gangs", "upstream-crd")
 NAMESPACES: Final = {"default": "gangline-system", "coscheduling-names": "scheduler-plugins"}
-OF_THE_OPERATOR: Final = {"PodMonitor": "podmonitors", "PrometheusRule": "prometheusrules"}
 COMBINATIONS: Final = [
     pytest.param(overlay, chosen, id="+".join([overlay, *chosen]))
     for overlay in OVERLAYS
     for chosen in [(), *((component,) for component in COMPONENTS), COMPONENTS]
 ]
-
-
-def operator_definitions() -> list[Object]:
-    """The Prometheus operator's kinds, as far as an API server needs to know them to take their objects."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return [
-        {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{plural}.monitoring.coreos.com"},
-            "spec": {
-                "group": "monitoring.coreos.com",
-                "scope": "Namespaced",
-                "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
-                "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-            },
-        }
-        for kind, plural in OF_THE_OPERATOR.items()
-    ]
 
 
 def upstream_definition() -> Object:

@@ -3,10 +3,14 @@
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+import yaml
+
 from tests.real.test_smoke import kubectl
+from tests.support.backends import without_services
 from tests.support.cluster import running_cluster
 from tests.support.controlplane import ControlPlane
-from tests.support.kustomize import MANIFESTS, Object, of_kind, render
+from tests.support.kustomize import COMPONENTS, MANIFESTS, Object, of_kind, operator_definitions, render, render_with
 from tests.support.manifests import gang, nodes, pod
 
 NAMESPACE: Final = "gangline-system"
@@ -46,6 +50,23 @@ def requests_of(plane: ControlPlane, service: str) -> list[tuple[Right, int]]:
 def resource_of(reference: dict[str, Any]) -> str:
     """Resource and subresource, as a rule names them."""
     return "/".join(filter(None, (reference["resource"], reference.get("subresource"))))
+
+
+@pytest.mark.parametrize("overlay", ["default", "coscheduling-names"])
+async def test_a_real_api_server_takes_every_object(plane: ControlPlane, tmp_path: Path, overlay: str) -> None:
+    definitions, everything = tmp_path / "definitions.yaml", tmp_path / "everything.yaml"
+    definitions.write_text(yaml.safe_dump_all(operator_definitions()))
+    everything.write_text(yaml.safe_dump_all(render_with(tmp_path, *COMPONENTS, overlay=overlay)))
+    async with without_services():
+        await kubectl(plane, tmp_path, "apply", "-f", str(definitions))
+        await kubectl(plane, tmp_path, "wait", "-f", str(definitions), "--for=condition=Established")
+        try:
+            said = await kubectl(plane, tmp_path, "apply", "--validate=strict", "-f", str(everything))
+            again = await kubectl(plane, tmp_path, "diff", "-f", str(everything))
+        finally:
+            await kubectl(plane, tmp_path, "delete", "--wait=false", "-f", str(everything), "-f", str(definitions))
+    assert {line.split()[-1] for line in said.splitlines()} == {"created"}
+    assert not again
 
 
 async def test_pod_security_lets_the_services_in_and_their_rights_are_enough_and_used(

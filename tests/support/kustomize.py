@@ -13,6 +13,8 @@ from tests.support import tools
 
 ROOT: Final = Path(__file__).parents[2]
 MANIFESTS: Final = ROOT / "manifests"
+COMPONENTS: Final = ("monitoring", "network-policy", "pdb-gangs", "upstream-crd")
+OF_THE_OPERATOR: Final = {"PodMonitor": "podmonitors", "PrometheusRule": "prometheusrules"}
 DEADLINE_S: Final = 60.0
 
 Object = dict[str, Any]
@@ -46,6 +48,25 @@ def render_with(tmp_path: Path, *components: str, overlay: str = "default") -> l
 def of_kind(objects: list[Object], kind: str) -> dict[str, Object]:
     """Return the objects of a kind by name."""
     return {object_["metadata"]["name"]: object_ for object_ in objects if object_["kind"] == kind}
+
+
+def operator_definitions() -> list[Object]:
+    """The Prometheus operator's kinds, as far as an API server needs to know them to take their objects."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return [
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.monitoring.coreos.com"},
+            "spec": {
+                "group": "monitoring.coreos.com",
+                "scope": "Namespaced",
+                "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+                "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+            },
+        }
+        for kind, plural in OF_THE_OPERATOR.items()
+    ]
 
 
 async def kubectl(kubeconfig: Path, *arguments: str | Path, stdin: str = "") -> str:
