@@ -27,8 +27,8 @@ def used_cpu(script: Script, name: str = "n1") -> int:
     sandbox=True,
 )
 async def running_before_all_are_bound() -> None:
-    async with running_cluster(nodes(6, cpu="1")) as cluster:
-        fault = Rule(verb="create", resource="pods", subresource="binding", name="g-3", fault=Refuse(403), count=1)
+    async with running_cluster(nodes(5, cpu="1")) as cluster:
+        fault = Rule(verb="create", resource="pods", subresource="binding", name="g-3", fault=Refuse(500), count=1)
         await cluster.faults(fault)
         await cluster.create(*gang("g", 5))
         await cluster.until(lambda: cluster.phase("g") == "Running", "the group runs")
