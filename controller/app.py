@@ -62,7 +62,9 @@ class Controller:
         self._index = Index(settings.scheduler_name)
         self._rivals = Rivals()
         self._writer = StatusWriter(client, metrics)
-        self._recorder = EventRecorder(client, component="gangline.io/controller", instance=self._instance)
+        self._recorder = EventRecorder(
+            client, component="gangline.io/controller", instance=self._instance, observer=metrics.events
+        )
         announcer = Announcer(self._recorder)
         self._reconciler = Reconciler(
             self._index,
@@ -220,8 +222,6 @@ class Controller:
         metrics.watch_staleness.labels(Kind.POD_GROUP).set_function(lambda: self._groups.staleness_s(self._clock.now()))
         metrics.ready.set_function(lambda: not self.problems())
         metrics.lease_held.set_function(self._holds_lease)
-        metrics.events_written.set_function(lambda: self._recorder.written)
-        metrics.events_dropped.set_function(lambda: self._recorder.dropped)
 
     def _holds_lease(self) -> float:
         return float(self._lease is None or self._lease.held)

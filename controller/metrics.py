@@ -6,7 +6,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from gangline.contract.podgroup import Phase
-from gangline.service.metrics import REQUEST_SECONDS, RequestMetrics, loop_lag_histogram, start_at_zero
+from gangline.service.metrics import REQUEST_SECONDS, EventMetrics, RequestMetrics, loop_lag_histogram, start_at_zero
 
 PREFIX: Final = "gangline_controller"
 LAG_SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -79,8 +79,7 @@ class Metrics:
         )
         self.ready = self._gauge("ready", "1 while /readyz finds nothing wrong.")
         self.lease_held = self._gauge("lease_held", "1 while we hold the lease, or need none.")
-        self.events_written = self._gauge("events_written", "Events written since the process started.")
-        self.events_dropped = self._gauge("events_dropped", "Events lost since the process started.")
+        self.events = EventMetrics(registry, PREFIX)
         start_at_zero(self.reconciles, result=Outcome)
         start_at_zero(self.observations, kind=Kind)
         start_at_zero(self.unreadable, kind=Kind)

@@ -119,12 +119,13 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
                 "scheduler {{code}} {{resource}}": rate(f"{SCHEDULER}_api_requests_total", by="code, resource", where='{code!~"2.."}'),
                 "controller {{code}} {{resource}}": rate(f"{CONTROLLER}_api_requests_total", by="code, resource", where='{code!~"2.."}'),
             },
-            note="Code 0: no answer came.",
+            note="Without an answer the code is Unreachable or Interrupted.",
             unit="reqps",
         ),
         Panel(
             title="Events lost",
-            queries={"scheduler": f"sum({SCHEDULER}_events_dropped)", "controller": f"sum({CONTROLLER}_events_dropped)"},
+            queries={"scheduler": rate(f"{SCHEDULER}_events_dropped_total"), "controller": rate(f"{CONTROLLER}_events_dropped_total")},
+            unit="ops",
         ),
     ),
     "Health": (

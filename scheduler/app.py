@@ -117,6 +117,7 @@ class Process:
             client,
             component=settings.scheduler_name[0],
             instance=identity,
+            observer=metrics.events,
             rate=settings.event_rate,
             burst=max(1, int(settings.event_rate)),
         )
@@ -240,8 +241,6 @@ class Process:
         metrics.before_scrape.refresh = self._refresh_gauges
         metrics.ready.set_function(lambda: not self.problems())
         metrics.lease_held.set_function(self._may_bind)
-        metrics.events_written.set_function(lambda: self._recorder.written)
-        metrics.events_dropped.set_function(lambda: self._recorder.dropped)
 
     def _refresh_gauges(self) -> None:
         """Set the gauges that take a pass over all gangs."""

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from gangline.service.metrics import BeforeScrape, RequestMetrics, loop_lag_histogram, start_at_zero
+from gangline.service.metrics import BeforeScrape, EventMetrics, RequestMetrics, loop_lag_histogram, start_at_zero
 from scheduler.core.events import ConditionOutcome, Kind, Refusal
 from scheduler.core.reasons import Reason
 
@@ -126,12 +126,7 @@ class Metrics:
         self.conditions = Counter(
             f"{PREFIX}_conditions_total", "Writes of pod conditions, by outcome.", ("outcome",), registry=registry
         )
-        self.events_written = Gauge(
-            f"{PREFIX}_events_written", "Kubernetes Events written since the process started.", registry=registry
-        )
-        self.events_dropped = Gauge(
-            f"{PREFIX}_events_dropped", "Kubernetes Events lost since the process started.", registry=registry
-        )
+        self.events = EventMetrics(registry, PREFIX)
         self.ready = Gauge(f"{PREFIX}_ready", "1 while /readyz finds nothing wrong.", registry=registry)
         self.lease_held = Gauge(
             f"{PREFIX}_lease_held", "1 while this process may bind (lease held, or none asked for).", registry=registry

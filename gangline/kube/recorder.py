@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -16,11 +16,33 @@ from gangline.kube.wire.errors import AlreadyExists, ApiError
 from gangline.kube.wire.events import EventLog, EventType, ObjectReference, Occurrence
 from gangline.kube.wire.requests import Request
 
-__all__ = ["EventRecorder", "ObjectReference"]
+__all__ = ["EventObserver", "EventRecorder", "ObjectReference"]
 
 QUEUE_LIMIT: Final = 1000
 
 log = structlog.get_logger()
+
+
+class EventObserver(Protocol):
+    """Is told what becomes of each Event."""
+
+    def written(self) -> None:
+        """Count an Event, or its repeats, that the API server has."""
+        ...
+
+    def dropped(self) -> None:
+        """Count one that is lost: no room, refused, or given up."""
+        ...
+
+
+class IgnoredEvents:
+    """The observer of those who do not count."""
+
+    def written(self) -> None:
+        """Do nothing."""
+
+    def dropped(self) -> None:
+        """Do nothing."""
 
 
 class EventRecorder:
@@ -36,6 +58,7 @@ class EventRecorder:
         *,
         component: str,
         instance: str,
+        observer: EventObserver | None = None,
         clock: Clock | None = None,
         utc: Callable[[], datetime] = utc_now,
         wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -53,10 +76,7 @@ class EventRecorder:
         self._log = EventLog(component=component, instance=instance, limit=limit)
         self._recorded = asyncio.Event()
         self._writing = asyncio.Lock()
-        self.dropped = 0
-        """Events lost so far: no room, refused, or given up."""
-        self.written = 0
-        """Events and repeats written so far."""
+        self._observer = observer or IgnoredEvents()
 
     def __len__(self) -> int:
         """Return how many Events wait to be written."""
@@ -85,7 +105,7 @@ class EventRecorder:
         if self._log.record(occurrence, self._clock.now(), self._utc()):
             self._recorded.set()
         else:
-            self.dropped += 1
+            self._observer.dropped()
 
     async def run(self) -> None:
         """Write for ever."""
@@ -134,8 +154,8 @@ class EventRecorder:
             self._log.written(occurrence, self._clock.now())
         except ApiError as error:
             if not self._log.failed(occurrence, error, self._clock.now(), self._jitter()):
-                self.dropped += 1
+                self._observer.dropped()
                 log.warning("event_not_written", reason=occurrence.reason, error=str(error))
         else:
-            self.written += 1
+            self._observer.written()
             self._log.written(occurrence, self._clock.now())

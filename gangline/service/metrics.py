@@ -87,3 +87,25 @@ class RequestMetrics:
         """Count one request; `code` is the HTTP status, or the name of the error where no answer came."""
         self._count_of(verb, resource, code).inc()
         self._seconds_of(verb).observe(seconds)
+
+
+class EventMetrics:
+    """Counts Kubernetes Events; satisfies `gangline.kube`'s EventObserver."""
+
+    def __init__(self, registry: CollectorRegistry, prefix: str) -> None:
+        self._written = Counter(
+            f"{prefix}_events_written_total", "Kubernetes Events that the API server has taken.", registry=registry
+        )
+        self._dropped = Counter(
+            f"{prefix}_events_dropped_total",
+            "Kubernetes Events that were lost: too many at once, refused, or given up.",
+            registry=registry,
+        )
+
+    def written(self) -> None:
+        """Count one that was written."""
+        self._written.inc()
+
+    def dropped(self) -> None:
+        """Count one that was lost."""
+        self._dropped.inc()

@@ -130,8 +130,8 @@ async def tour(cluster: Cluster, services: Services) -> None:
     late = {"scheduleTimeoutSeconds": 1}
     await cluster.create(*gang("late", 2, spec=late, requests={"cpu": 100}), pod_group("contested", 2))
     await services.until_moved("gangline_controller_schedule_timeouts_total")
-    await services.until_moved("gangline_controller_events_dropped")
-    await services.until_moved("gangline_scheduler_events_dropped")
+    await services.until_moved("gangline_controller_events_dropped_total")
+    await services.until_moved("gangline_scheduler_events_dropped_total")
     await cluster.faults()
 
     for _ in range(REVERSALS):
@@ -139,7 +139,7 @@ async def tour(cluster: Cluster, services: Services) -> None:
         await cluster.patch("PodGroup", "contested", {"status": {"phase": "Running"}}, subresource="status")
         await cluster.until(lambda: cluster.phase("contested") == "Running", "the rival has its way")
     await services.until_moved("gangline_controller_given_way_pod_groups")
-    await services.until_moved("gangline_controller_events_written")
+    await services.until_moved("gangline_controller_events_written_total")
     await cluster.delete("PodGroup", "contested")
 
     key = Key("", "podgroups.scheduling.x-k8s.io")

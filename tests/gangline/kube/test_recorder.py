@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -42,6 +43,24 @@ class EventServer:
                 await self.came.wait()
 
 
+class Counted:
+    """What became of the Events."""
+
+    def __init__(self) -> None:
+        self.fates: Counter[str] = Counter()
+
+    def written(self) -> None:
+        self.fates["written"] += 1
+
+    def dropped(self) -> None:
+        self.fates["dropped"] += 1
+
+
+@pytest.fixture
+def counted() -> Counted:
+    return Counted()
+
+
 @pytest.fixture
 async def server() -> EventServer:
     return EventServer()
@@ -73,8 +92,8 @@ def record(recorder: EventRecorder, note: str, name: str | None = None) -> None:
     recorder.record(POD, "Normal", "Scheduled", note, "Binding", name=name)
 
 
-async def test_events_are_written_in_order_while_it_runs(client: Client, server: EventServer) -> None:
-    recorder = recorder_of(client)
+async def test_events_are_written_in_order_while_it_runs(client: Client, server: EventServer, counted: Counted) -> None:
+    recorder = recorder_of(client, observer=counted)
     async with running(recorder):
         record(recorder, "one")
         record(recorder, "two")
@@ -83,18 +102,20 @@ async def test_events_are_written_in_order_while_it_runs(client: Client, server:
         await server.until_came(3)
 
     assert server.notes == ["one", "two", "three"]
-    assert recorder.dropped == 0
+    assert not counted.fates["dropped"]
 
 
-async def test_flush_writes_what_waits_also_what_is_not_due(client: Client, server: EventServer) -> None:
-    recorder = recorder_of(client)
+async def test_flush_writes_what_waits_also_what_is_not_due(
+    client: Client, server: EventServer, counted: Counted
+) -> None:
+    recorder = recorder_of(client, observer=counted)
     record(recorder, "one")
     await recorder.flush(DEADLINE_S)
     record(recorder, "one")
 
     assert await recorder.flush(DEADLINE_S)
     assert server.notes == ["one", "series"]
-    assert (recorder.written, len(recorder)) == (2, 0)
+    assert (counted.fates, len(recorder)) == ({"written": 2}, 0)
 
 
 async def test_flush_gives_up_at_its_deadline(client: Client, server: EventServer) -> None:
@@ -105,34 +126,38 @@ async def test_flush_gives_up_at_its_deadline(client: Client, server: EventServe
     assert not await recorder.flush(0.05)
 
 
-async def test_a_second_create_under_one_name_is_harmless(client: Client, server: EventServer) -> None:
+async def test_a_second_create_under_one_name_is_harmless(
+    client: Client, server: EventServer, counted: Counted
+) -> None:
     server.status = 409
-    recorder = recorder_of(client)
+    recorder = recorder_of(client, observer=counted)
     record(recorder, "timed out", name="timeout-uid-1")
 
     assert await recorder.flush(DEADLINE_S)
-    assert (recorder.dropped, len(recorder)) == (0, 0)
+    assert (counted.fates, len(recorder)) == ({}, 0)
 
 
 @pytest.mark.parametrize("status", [403, 422, 503], ids=["forbidden", "invalid", "never-well"])
-async def test_what_is_refused_or_given_up_is_counted(client: Client, server: EventServer, status: int) -> None:
+async def test_what_is_refused_or_given_up_is_counted(
+    client: Client, server: EventServer, status: int, counted: Counted
+) -> None:
     server.status = status
-    recorder = recorder_of(client)
+    recorder = recorder_of(client, observer=counted)
     record(recorder, "one")
 
     await recorder.flush(DEADLINE_S)
 
-    assert (recorder.dropped, recorder.written, len(recorder)) == (1, 0, 0)
+    assert (counted.fates, len(recorder)) == ({"dropped": 1}, 0)
     assert len(server.notes) == (5 if status == 503 else 1)
 
 
-async def test_what_has_no_room_is_dropped_and_counted(client: Client) -> None:
-    recorder = recorder_of(client, limit=10)
+async def test_what_has_no_room_is_dropped_and_counted(client: Client, counted: Counted) -> None:
+    recorder = recorder_of(client, observer=counted, limit=10)
 
     for number in range(25):
         record(recorder, str(number))
 
-    assert (len(recorder), recorder.dropped) == (10, 15)
+    assert (len(recorder), counted.fates) == (10, {"dropped": 15})
 
 
 async def test_writes_keep_to_the_rate(client: Client, server: EventServer) -> None:
