@@ -154,11 +154,16 @@ class WatchMachine(Generic[T]):
         return OpenWatch(self._resource_version, min(seconds, UNCONFIRMED_WATCH_S) if self._doubt else seconds)
 
     def confirmed(self, body: bytes) -> None:
-        """Take the page that says how far the server is. Raises Gone when that is less far than we are."""
+        """Take the page that says how far the server is. Raises Gone when that is less far than we are.
+
+        Where we have gone on without the right to ask, it comes too late, and all is listed anew.
+        """
         version = self._decoder.page(body).resource_version
         if not version:
             raise Undecodable("list without a resourceVersion", status=200)
         self._check_order(version)
+        if self._doubt:
+            self._start_over()
         self._trust()
 
     def _trust(self) -> None:

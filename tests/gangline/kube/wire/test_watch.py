@@ -347,7 +347,8 @@ def test_without_the_right_to_list_the_watch_goes_on_in_short_pieces_and_the_lac
     assert made.problem == "403 Forbidden: cannot list"
 
 
-def test_the_right_to_list_that_is_back_ends_the_short_pieces() -> None:
+def test_when_the_right_to_list_is_back_all_is_listed_anew() -> None:
+    """The server may have been restored meanwhile, and its new history may have passed ours."""
     made = watching()
     made.ended(300.0)
     made.failed(Forbidden("cannot list", status=403), 300.0)
@@ -358,7 +359,7 @@ def test_the_right_to_list_that_is_back_ends_the_short_pieces() -> None:
     assert made.next(0.0) == Confirm()
     made.confirmed(page(500))
     assert made.problem is None
-    assert made.next(0.0) == OpenWatch("100", 300)
+    assert made.next(0.0) == ListPage("", 500)
 
 
 def test_a_confirmation_does_not_excuse_a_watch_that_is_refused() -> None:

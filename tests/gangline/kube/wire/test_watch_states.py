@@ -139,10 +139,22 @@ class Watching(RuleBasedStateMachine):
                 self.backup = (self.server.version, dict(self.server.objects))
             case "restore":
                 self._restore()
+                self._break(Unreachable("connection refused"))
 
-    @rule(error=st.sampled_from([Interrupted("reset"), Silent("nothing heard"), None]))
-    def restore_behind_a_load_balancer(self, error: ApiError | None) -> None:
-        """Nothing is seen of it but the end of a stream; then we ask before the new history has passed ours."""
+    @rule(
+        error=st.sampled_from([Interrupted("reset"), Silent("nothing heard"), None]), name=NAMES, follows=st.booleans()
+    )
+    def restore_behind_a_load_balancer(self, error: ApiError | None, name: str, *, follows: bool) -> None:
+        """Nothing is seen of it but the end of a stream; then we ask before the new history has passed ours.
+
+        Where the end was not seen for long, or the server was met away, the new history has passed ours.
+        """
+        if follows:
+            self._follow()
+        self.server.put(name, "Pending")
+        self._append()
+        while self.stream:
+            self._line(self.stream.pop(0))
         was_open = self.stream is not None
         is_between_pages = isinstance(self.order, ListPage) and bool(self.order.continue_token)
         if not isinstance(error, Silent) and (was_open or is_between_pages):
@@ -154,6 +166,9 @@ class Watching(RuleBasedStateMachine):
             self._next()
         else:
             self._break(error or ServerError("nobody behind me", status=503))
+        while self.ceiling == math.inf and self.server.version < self.told_to:
+            event("the new history has passed ours")
+            self.server.put(name, "Running")
 
     @rule(size=st.integers(1, 3), twice=st.booleans())
     def serve(self, size: int, *, twice: bool) -> None:
@@ -172,10 +187,10 @@ class Watching(RuleBasedStateMachine):
 
     @rule()
     def bookmark(self) -> None:
-        """A bookmark comes after everything before it."""
+        """A bookmark comes after everything before it; none comes to who is further than the server."""
         while self.stream:
             self._line(self.stream.pop(0))
-        if self.stream is not None:
+        if self.stream is not None and self.told_to <= self.server.version:
             self._line(line("BOOKMARK", {"metadata": {"resourceVersion": str(self.server.version)}}))
 
     @rule(cut=st.booleans(), life=st.sampled_from([0.0, 5.0]))
@@ -219,8 +234,19 @@ class Watching(RuleBasedStateMachine):
                 return
         raise AssertionError("never came to rest")
 
+    def _follow(self) -> None:
+        """Answer until a watch is open."""
+        for _ in range(20):
+            self._answer(3)
+            if self.stream is not None:
+                return
+        raise AssertionError("no watch was ever opened")
+
     def _at_rest(self) -> bool:
-        return self.stream == []
+        if self.stream == [] and self.machine.problem is None:
+            return True
+        self.end(cut=False, life=30.0)
+        return False
 
     def _answer(self, size: int) -> None:
         if self.stream is not None:
