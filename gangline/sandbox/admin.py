@@ -56,7 +56,7 @@ class Admin:
                 return Answer(body=b"".join(lines), content_type="application/x-ndjson")
             case "GET", "stats":
                 return answers.document(self._stats())
-        raise failures.no_such_path()
+        raise failures.NoSuchPath
 
     def _put(self, item: Object, key: str) -> Answer:
         kind, key = (self._kind_of(item), key) if key else self._place_of(item)

@@ -7,12 +7,18 @@ resource's schema, a warning or a refusal for unknown fields (`fieldValidation`)
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from gangline.sandbox import failures
 from gangline.sandbox.failures import Cause
-from gangline.sandbox.kinds import Kind
-from gangline.sandbox.schema import Undecodable, Walk
+from gangline.sandbox.kinds import BUILT_IN, Kind
+from gangline.sandbox.schema import Undecodable, Walk, json_type
 from gangline.sandbox.store import Object
 from gangline.sandbox.types.definitions import OBJECT_META, definition_name, definitions
+
+_TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_SCHEME = '"pkg/runtime/scheme.go:111"'
+_SHOWN_LENGTH = 30
 
 
 class FieldValidation(StrEnum):
@@ -26,19 +32,15 @@ class FieldValidation(StrEnum):
 def check_envelope(kind: Kind, namespace: str, body: Any) -> Object:
     """Check apiVersion, kind and namespace against the URL; raises 400."""
     if not isinstance(body, dict):
-        raise undecodable(kind, f"json: cannot unmarshal into Go value of type {kind.version}.{kind.kind}")
-    api_version = body.setdefault("apiVersion", kind.api_version)
-    if api_version != kind.api_version:
-        raise failures.bad_request(
-            f"the API version in the data ({api_version}) does not match the expected API version ({kind.api_version})"
-        )
-    if body.setdefault("kind", kind.kind) != kind.kind:
-        raise undecodable(kind, f"no kind {failures.quoted(body['kind'])} is registered")
+        what = f"json parse error: json: cannot unmarshal {json_type(body)} into Go value of type {_TYPE_META}"
+        raise unrecognized(kind.kind, what, msgspec.json.encode(body))
+    (_check_custom_identity if kind.custom else _check_identity)(kind, body)
     if body.get("metadata") is None:
         body["metadata"] = {}
     metadata = body["metadata"]
     if not isinstance(metadata, dict):
-        raise undecodable(kind, "json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta")
+        where = f"Go struct field {kind.kind}.metadata of type v1.ObjectMeta"
+        raise UndecodableBody(kind, f"json: cannot unmarshal {json_type(metadata)} into {where}")
     if namespace and metadata.get("namespace") not in (None, "", namespace):
         raise failures.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
@@ -46,7 +48,47 @@ def check_envelope(kind: Kind, namespace: str, body: Any) -> Object:
     return body
 
 
-def reviewed(kind: Kind, new: Object, old: Object | None) -> tuple[list[str], list[Cause]]:
+def _check_identity(kind: Kind, body: Object) -> None:
+    """Check apiVersion and kind, which may be left out."""
+    api_version = body.setdefault("apiVersion", kind.api_version)
+    given = body.setdefault("kind", kind.kind)
+    if api_version == kind.api_version and given == kind.kind:
+        return
+    noun, version = failures.quoted(given), api_version.rpartition("/")[2]
+    if api_version == kind.api_version and given in {each.kind for each in BUILT_IN}:
+        problem = f"converting ({version}.{given}) to ({kind.group or 'core'}.{kind.kind}): unknown conversion"
+    else:
+        problem = f"no kind {noun} is registered for version {failures.quoted(api_version)} in scheme {_SCHEME}"
+    raise failures.bad_request(f'{given} in version "{version}" cannot be handled as a {kind.kind}: {problem}')
+
+
+def _check_custom_identity(kind: Kind, body: Object) -> None:
+    """Check apiVersion and kind of a custom resource, which must be there."""
+    if not body.get("kind"):
+        text = msgspec.json.encode(body)
+        raise unrecognized(kind.kind, f"Object 'Kind' is missing in '{text.decode()}'", text)
+    if body.setdefault("apiVersion", kind.api_version) != kind.api_version:
+        raise failures.bad_request(
+            f"the API version in the data ({body['apiVersion']}) does not match the expected API version "
+            f"({kind.api_version})"
+        )
+    if body["kind"] != kind.kind:
+        name = (body.get("metadata") or {}).get("name", "")
+        cause = Cause.invalid("kind", body["kind"], f"must be {kind.kind}")
+        raise failures.invalid_as(body["kind"], kind.group, name, [cause])
+
+
+def unrecognized(noun: str, problem: str, body: bytes) -> failures.Failure:
+    """400: the body is not even an object with a kind."""
+    shown = body.hex() if body.startswith(b"[") else body.decode(errors="replace") or "<empty>"
+    shown = shown if len(shown) <= _SHOWN_LENGTH else f"{shown[:_SHOWN_LENGTH]} ..."
+    where = "couldn't get version/kind; " if problem.startswith("json parse") else ""
+    return failures.bad_request(
+        f"the object provided is unrecognized (must be of type {noun}): {where}{problem} ({shown})"
+    )
+
+
+def reviewed(kind: Kind, new: Object, old: Object | None, subresource: str = "") -> tuple[list[str], list[Cause]]:
     """Prune, default and check `new` in place; return its unknown fields and what breaks its schema."""
     name = definition_name(kind)
     typed = Walk(definitions(), typed=True)
@@ -57,24 +99,29 @@ def reviewed(kind: Kind, new: Object, old: Object | None) -> tuple[list[str], li
         before = (old or {}).get("metadata")
         typed.visit(new["metadata"], before, {"$ref": OBJECT_META}, "metadata")
     except Undecodable as problem:
-        raise undecodable(kind, str(problem)) from problem
+        raise UndecodableBody(kind, str(problem)) from problem
     structural = Walk({}, typed=False)
     metadata = new.pop("metadata")
     structural.visit(new, {**old, "metadata": None} if old else None, kind.schema or {})
     new["metadata"] = metadata
-    return typed.findings.unknown + structural.findings.unknown, structural.findings.causes
+    causes = structural.findings.causes
+    if subresource == "status":  # which is checked as if it stood alone
+        causes = [cause._replace(message=cause.message.replace("status.", "", 1)) for cause in causes]
+    return typed.findings.unknown + structural.findings.unknown, causes
 
 
-def undecodable(kind: Kind, problem: str) -> failures.Failure:
-    """400: the body is not of the kind."""
-    return failures.bad_request(
-        f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {problem}'
-    )
+class UndecodableBody(failures.Failure):
+    """400: the body is not of the kind; `problem` is the decoder's."""
+
+    def __init__(self, kind: Kind, problem: str) -> None:
+        text = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {problem}'
+        super().__init__(400, "BadRequest", text)
+        self.problem = problem
 
 
 def unknown_fields(kind: Kind, paths: list[str], policy: FieldValidation) -> tuple[str, ...]:
     """Return warnings about unknown fields, or refuse them with 400."""
     complaints = tuple(f'unknown field "{path}"' for path in paths)
     if complaints and policy is FieldValidation.STRICT:
-        raise undecodable(kind, "strict decoding error: " + ", ".join(complaints))
+        raise UndecodableBody(kind, "strict decoding error: " + ", ".join(complaints))
     return complaints if policy is FieldValidation.WARN else ()

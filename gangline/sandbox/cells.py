@@ -210,6 +210,21 @@ def _data_count(item: Object, _now: datetime) -> int:
     return len(item.get("data") or {}) + len(item.get("binaryData") or {})
 
 
+def _definition_versions(definition: Object, _now: datetime) -> str:
+    versions = definition["spec"].get("versions") or ()
+    return ",".join(each["name"] + ("(storage)" if each.get("storage") else "") for each in versions)
+
+
+def _definition_established(definition: Object, _now: datetime) -> bool:
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
+
+
+def _service_ports(service: Object, _now: datetime) -> str:
+    ports = (service.get("spec") or {}).get("ports") or ()
+    return ",".join(f"{each['port']}/{each.get('protocol', 'TCP')}" for each in ports) or "<none>"
+
+
 CELLS: dict[str, Cell] = {
     "age": lambda item, now: since(item["metadata"].get("creationTimestamp"), now),
     "pod-status": _pod_status,
@@ -234,4 +249,13 @@ CELLS: dict[str, Cell] = {
     "event-message": _event_message,
     "event-count": _event_count,
     "data-count": _data_count,
+    "updated-replicas": lambda item, _now: (item.get("status") or {}).get("updatedReplicas", 0),
+    "available-replicas": lambda item, _now: (item.get("status") or {}).get("availableReplicas", 0),
+    "definition-versions": _definition_versions,
+    "definition-short-names": lambda item, _now: ",".join(item["spec"]["names"].get("shortNames") or ()),
+    "definition-established": _definition_established,
+    "service-ports": _service_ports,
+    "service-selector": lambda item, _now: selector_text(
+        {"matchLabels": (item.get("spec") or {}).get("selector") or {}}
+    ),
 }

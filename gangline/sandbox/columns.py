@@ -40,6 +40,16 @@ _COLUMNS: Final[dict[GroupResource, tuple[Column, ...]]] = {
         Column("Kernel-Version", "string", ".status.nodeInfo.kernelVersion|<unknown>", 1),
         Column("Container-Runtime", "string", ".status.nodeInfo.containerRuntimeVersion|<unknown>", 1),
     ),
+    GroupResource("", "services"): (
+        _NAME,
+        Column("Type", "string", ".spec.type"),
+        Column("Cluster-IP", "string", ".spec.clusterIP|<none>"),
+        Column("External-IP", "string", ".spec.externalName|<none>"),
+        Column("Port(s)", "string", "service-ports"),
+        _AGE,
+        Column("Selector", "string", "service-selector", 1),
+    ),
+    GroupResource("", "serviceaccounts"): (_NAME, _AGE),
     GroupResource("", "namespaces"): (_NAME, Column("Status", "string", ".status.phase"), _AGE),
     GroupResource("", "configmaps"): (_NAME, Column("Data", "string", "data-count"), _AGE),
     GroupResource("", "secrets"): (
@@ -71,8 +81,8 @@ _COLUMNS: Final[dict[GroupResource, tuple[Column, ...]]] = {
     GroupResource("apps", "deployments"): (
         _NAME,
         Column("Ready", "string", "ready-of-desired"),
-        Column("Up-to-date", "string", ".status.updatedReplicas|0"),
-        Column("Available", "string", ".status.availableReplicas|0"),
+        Column("Up-to-date", "string", "updated-replicas"),
+        Column("Available", "string", "available-replicas"),
         _AGE,
         *_WIDE_TEMPLATE,
     ),
@@ -107,7 +117,13 @@ _COLUMNS: Final[dict[GroupResource, tuple[Column, ...]]] = {
     ),
     GroupResource("apiextensions.k8s.io", "customresourcedefinitions"): (
         _NAME,
+        Column("Scope", "string", ".spec.scope"),
+        Column("Versions", "string", "definition-versions"),
         Column("Created At", "date", ".metadata.creationTimestamp"),
+        Column("Group", "string", ".spec.group", 1),
+        Column("Kind", "string", ".spec.names.kind", 1),
+        Column("ShortNames", "string", "definition-short-names", 1),
+        Column("Established", "boolean", "definition-established", 1),
     ),
 }
 

@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 
+import msgspec
 from msgspec import Struct
 
 from gangline.sandbox import failures
-from gangline.sandbox.kinds import NAMESPACES, Kind
+from gangline.sandbox.kinds import NAMESPACES, PODS, Kind
 from gangline.sandbox.store import Change, Object, Version
 from gangline.sandbox.strategies.strategy import Write, rfc3339
 from gangline.sandbox.verbs import Target, Verbs
@@ -31,14 +32,26 @@ def delete(verbs: Verbs, target: Target, options: DeleteOptions) -> tuple[Versio
     if target.kind is NAMESPACES and target.name in ("default", "kube-system", "kube-public"):
         raise failures.forbidden(target.kind, target.name, "this namespace may not be deleted")
     grace_s = verbs.strategies(target.kind).grace_s(old, options.grace_period_s)
-    new = _marked(verbs, target.kind, old, grace_s, _finalizers(old["metadata"], options.propagation))
+    propagation = options.propagation or ("Orphan" if target.kind.orphans_by_default else None)
+    new = _marked(verbs, target.kind, old, grace_s, _finalizers(old["metadata"], propagation))
     write = Write(kind=target.kind, new=new, old=old, subresource="", state=verbs.state)
     if not _is_held(new, target.kind):
+        if target.kind is PODS:
+            return _let_go(verbs, target, write, dry_run=options.dry_run), True
         write.new["metadata"] = {**old["metadata"]}
         return verbs.commit(Change.DELETED, target, write, dry_run=options.dry_run), True
     if new == old:
         return version, False
     return verbs.commit(Change.MODIFIED, target, write, dry_run=options.dry_run), False
+
+
+def _let_go(verbs: Verbs, target: Target, write: Write, *, dry_run: bool) -> Version:
+    """Delete a pod that nothing holds: it is marked as leaving first, as one is that has a grace period."""
+    marked = verbs.commit(Change.MODIFIED, target, write, dry_run=dry_run)
+    if dry_run:
+        return marked
+    last = {**marked.object, "metadata": {**marked.object["metadata"]}}
+    return verbs.commit(Change.DELETED, target, msgspec.structs.replace(write, new=last), dry_run=False)
 
 
 def _check_preconditions(target: Target, metadata: Object, options: DeleteOptions) -> None:

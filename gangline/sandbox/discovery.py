@@ -6,7 +6,6 @@ from gangline.sandbox.kinds import Kind
 from gangline.sandbox.registry import Registry
 
 _SUBRESOURCE_KINDS = {
-    "binding": ("", "v1", "Binding"),
     "eviction": ("policy", "v1", "Eviction"),
     "scale": ("autoscaling", "v1", "Scale"),
 }
@@ -57,7 +56,7 @@ def resource_list(group_name: str, version: str, registry: Registry) -> dict[str
         return None
     return {
         "kind": "APIResourceList",
-        "apiVersion": "v1",
+        **({"apiVersion": "v1"} if group_name else {}),
         "groupVersion": kinds[0].api_version,
         "resources": [entry for kind in kinds for entry in _entries(kind)],
     }
@@ -75,7 +74,7 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         main["shortNames"] = list(kind.short_names)
     if kind.categories:
         main["categories"] = list(kind.categories)
-    return [main, *(_subentry(kind, name) for name in kind.subresources)]
+    return [main, *(_subentry(kind, name) for name in sorted(kind.subresources))]
 
 
 def _subentry(kind: Kind, name: str) -> dict[str, Any]:
@@ -88,6 +87,8 @@ def _subentry(kind: Kind, name: str) -> dict[str, Any]:
     }
     if name in _SUBRESOURCE_KINDS:
         entry["group"], entry["version"], entry["kind"] = _SUBRESOURCE_KINDS[name]
+    elif name == "binding":
+        entry["kind"] = "Binding"
     return entry
 
 
@@ -117,7 +118,7 @@ def _aggregated_version(group_name: str, version: str, registry: Registry) -> di
 def _aggregated_resource(kind: Kind) -> dict[str, Any]:
     resource: dict[str, Any] = {
         "resource": kind.plural,
-        "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
+        "responseKind": _response_kind(kind.group, kind.version, kind.kind),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
@@ -127,14 +128,20 @@ def _aggregated_resource(kind: Kind) -> dict[str, Any]:
     if kind.categories:
         resource["categories"] = list(kind.categories)
     if kind.subresources:
-        resource["subresources"] = [_aggregated_subresource(kind, name) for name in kind.subresources]
+        resource["subresources"] = [_aggregated_subresource(kind, name) for name in sorted(kind.subresources)]
     return resource
 
 
+def _response_kind(group_name: str, version: str, kind: str) -> dict[str, str]:
+    return {"group": group_name, "version": version if group_name else "", "kind": kind}
+
+
 def _aggregated_subresource(kind: Kind, name: str) -> dict[str, Any]:
-    group_name, version, kind_name = _SUBRESOURCE_KINDS.get(name, (kind.group, kind.version, kind.kind))
+    group_name, version, kind_name = _SUBRESOURCE_KINDS.get(
+        name, (kind.group, kind.version, "Binding" if name == "binding" else kind.kind)
+    )
     return {
         "subresource": name,
-        "responseKind": {"group": group_name, "version": version, "kind": kind_name},
+        "responseKind": _response_kind(group_name, version, kind_name),
         "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"]),
     }

@@ -23,9 +23,12 @@ def answer(path: str, accept: str, registry: Registry) -> Answer | None:
         case ["version"]:
             return answers.document(discovery.VERSION)
         case ["openapi", *rest]:
-            return _found(_openapi(rest, registry))
+            return _found(_openapi(rest, registry), failures.NoSuchPath())
         case ["api" | "apis", *rest] if len(rest) + (parts[0] == "api") <= 2:
-            return _found(_discovery(parts, registry))
+            is_known = parts[0] == "api" or parts[1:2] == [] or parts[1] in registry.group_versions()
+            return _found(
+                _discovery(parts, registry), failures.no_such_resource() if is_known else failures.NoSuchPath()
+            )
         case _:
             return None
 
@@ -58,9 +61,9 @@ def _discovery(parts: list[str], registry: Registry) -> dict[str, Any] | None:
             return None
 
 
-def _found(body: dict[str, Any] | None) -> Answer:
+def _found(body: dict[str, Any] | None, absence: failures.Failure) -> Answer:
     if body is None:
-        raise failures.no_such_path()
+        raise absence
     return answers.document(body)
 
 

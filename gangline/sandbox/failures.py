@@ -162,8 +162,8 @@ def wrong_uid(kind: Kind, key: str, name: str, *, wanted: str, found: str) -> Fa
 
 
 def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> Failure:
-    """422: the object breaks rules."""
-    return invalid_as(kind.kind, kind.group, name, causes)
+    """422: the object breaks rules; those of an event say nothing of its group."""
+    return invalid_as(kind.kind, "" if kind.renames else kind.group, name, causes)
 
 
 def invalid_options(noun: str, cause: Cause) -> Failure:

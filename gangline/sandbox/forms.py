@@ -17,7 +17,8 @@ def shown(item: Object, kind: Kind) -> Object:
     """Return a stored object in the kind's version; the same object when it needs no change."""
     if item.get("apiVersion") == kind.api_version:
         return item
-    return _renamed(item, dict(kind.renames), kind.api_version)
+    shown = _renamed(item, dict(kind.renames), kind.api_version)
+    return {key: value for key, value in shown.items() if value != ""}
 
 
 def stored(item: Object, kind: Kind) -> Object:

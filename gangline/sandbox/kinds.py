@@ -44,6 +44,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     verbs: tuple[str, ...] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
     counts_generation: bool = False
     returns_deleted: bool = False
+    orphans_by_default: bool = False
     creates_on_update: bool = False
     unconditional_update: bool = True
     keeps_first_status: bool = False
@@ -201,9 +202,13 @@ NEW_EVENTS = Kind(
 SERVICE_ACCOUNTS = Kind(
     group="", version="v1", plural="serviceaccounts", kind="ServiceAccount", short_names=("sa",), returns_deleted=True
 )
+# Kinds that are only posted.
+BINDINGS = Kind(group="", version="v1", plural="bindings", kind="Binding", verbs=("create",))
+EVICTIONS = Kind(group="policy", version="v1", plural="evictions", kind="Eviction", verbs=("create",))
 BUILT_IN: tuple[Kind, ...] = (
     NAMESPACES,
     PODS,
+    BINDINGS,
     EVENTS,
     SERVICE_ACCOUNTS,
     Kind(
@@ -300,6 +305,7 @@ BUILT_IN: tuple[Kind, ...] = (
         kind="Job",
         categories=("all",),
         subresources=("status",),
+        orphans_by_default=True,
         counts_generation=True,
         selectable=("status.successful",),
     ),

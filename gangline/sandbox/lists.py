@@ -43,17 +43,12 @@ def selection(query: Mapping[str, str], kind: Kind) -> Predicate | None:
     )
 
 
-def parsed_revision(text: str, parameter: str = "resourceVersion") -> int:
-    """Read a resourceVersion of a query; empty is 0."""
-    if not text:
-        return 0
-    if not re.fullmatch(r"\d{1,19}", text):
-        raise failures.invalid(
-            LIST_OPTIONS,
-            "",
-            [Cause.invalid(parameter, text, f'strconv.ParseUint: parsing "{text}": invalid syntax')],
-        )
-    return int(text)
+def unreadable_revision(text: str) -> str | None:
+    """Say what is wrong with a resourceVersion of a query; None when it is a number or empty."""
+    if re.fullmatch(r"\d{0,19}", text):
+        return None
+    cause = Cause.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
+    return f"{cause.field}: {cause.message}"
 
 
 def page(store: Store, kind: Kind, namespace: str, query: Mapping[str, str]) -> Page:
@@ -101,7 +96,7 @@ def _token(query: Mapping[str, str]) -> Token | None:
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=Token)
     except (ValueError, msgspec.MsgspecError) as problem:
-        raise failures.bad_request(f"continue key is not valid: {problem}") from problem
+        raise failures.bad_request(f"invalid continue token: continue key is not valid: {problem}") from problem
 
 
 def _encoded(token: Token) -> str:
@@ -111,7 +106,9 @@ def _encoded(token: Token) -> str:
 def _exact_revision(store: Store, query: Mapping[str, str], limit: int) -> int | None:
     """Return the revision that the list must show; None for the newest."""
     text, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
-    revision = parsed_revision(text)
+    if problem := unreadable_revision(text):
+        raise failures.bad_request(f"invalid resource version: {problem}")
+    revision = int(text or 0)
     causes = []
     if match and not text:
         causes.append(
@@ -125,7 +122,7 @@ def _exact_revision(store: Store, query: Mapping[str, str], limit: int) -> int |
         causes.append(
             Cause.forbidden(
                 "resourceVersionMatch",
-                'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"',
+                'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
             )
         )
     if causes:

@@ -13,6 +13,7 @@ _QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_QUALIFIED})?"
 _ANNOTATIONS_LIMIT_BYTES = 256 * 1024
 _LABEL_NAMED = ("namespaces", "services")
+_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _PATH_NAMED = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 
 SUBDOMAIN_RULE = (
@@ -35,26 +36,39 @@ _KEY_RULE = (
 )
 
 
-def broken_rules(kind: Kind, metadata: dict[str, Any]) -> Iterator[Cause]:
-    """Name what is wrong with an object's metadata."""
+def broken_rules(kind: Kind, metadata: dict[str, Any], old: dict[str, Any] | None = None) -> Iterator[Cause]:
+    """Name what is wrong with an object's metadata, new or changed."""
     yield from _name_problems(kind, metadata.get("name", ""))
     yield from label_problems(metadata.get("labels") or {}, "metadata.labels")
     annotations = metadata.get("annotations") or {}
     for key in annotations:
-        yield from _key_problems(key.lower(), "metadata.annotations")
+        yield from key_problems(key.lower(), "metadata.annotations")
     if sum(len(key) + len(value) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT_BYTES:
         detail = f"Too long: may not be more than {_ANNOTATIONS_LIMIT_BYTES} bytes"
         yield Cause("FieldValueTooLong", detail, "metadata.annotations")
     yield from _owner_problems(metadata.get("ownerReferences") or [])
-    for index, name in enumerate(metadata.get("finalizers") or []):
-        yield from _key_problems(name, f"metadata.finalizers[{index}]")
+    finalizers = metadata.get("finalizers") or []
+    for index, name in enumerate(finalizers):
+        yield from key_problems(name, "metadata.finalizers")
+        if kind.group == "" and "/" not in name and name not in _STANDARD_FINALIZERS:
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            yield Cause.invalid(f"metadata.finalizers[{index}]", name, detail)
+    if old and metadata.get("deletionTimestamp"):
+        added = [name for name in finalizers if name not in (old.get("finalizers") or ())]
+        if added:
+            listed = " ".join(f'"{name}"' for name in added)
+            detail = "no new finalizers can be added if the object is being deleted, found new finalizers "
+            yield Cause.forbidden("metadata.finalizers", f"{detail}[]string{{{listed.replace(' ', ', ')}}}")
 
 
 def _name_problems(kind: Kind, name: str) -> Iterator[Cause]:
     if kind.plural in _PATH_NAMED:
         return
     if not kind.custom and kind.plural in _LABEL_NAMED:
-        yield from dns_label_problems(name, "metadata.name")
+        if "." in name:
+            yield Cause.invalid("metadata.name", name, "must not contain dots")
+        else:
+            yield from dns_label_problems(name, "metadata.name")
     else:
         yield from subdomain_problems(name, "metadata.name")
 
@@ -70,7 +84,7 @@ def dns_label_problems(name: str, field: str) -> Iterator[Cause]:
 def subdomain_problems(name: str, field: str) -> Iterator[Cause]:
     """Check a name against RFC 1123 subdomains."""
     if len(name) > 253:
-        yield Cause.invalid(field, name, "must be no more than 253 bytes")
+        yield Cause.invalid(field, name, "must be no more than 253 characters")
     if not re.fullmatch(_SUBDOMAIN, name):
         yield Cause.invalid(field, name, SUBDOMAIN_RULE)
 
@@ -78,14 +92,15 @@ def subdomain_problems(name: str, field: str) -> Iterator[Cause]:
 def label_problems(labels: dict[str, str], field: str) -> Iterator[Cause]:
     """Check label keys and values."""
     for key, value in labels.items():
-        yield from _key_problems(key, field)
+        yield from key_problems(key, field)
         if len(value) > 63:
             yield Cause.invalid(field, value, "must be no more than 63 bytes")
         if not re.fullmatch(_LABEL_VALUE, value):
             yield Cause.invalid(field, value, _VALUE_RULE)
 
 
-def _key_problems(key: str, field: str) -> Iterator[Cause]:
+def key_problems(key: str, field: str) -> Iterator[Cause]:
+    """Check a qualified name: a name, or a subdomain, a slash and a name."""
     prefix, slash, name = key.rpartition("/")
     if slash and not prefix:
         yield Cause.invalid(field, key, "prefix part must be non-empty")
@@ -100,12 +115,10 @@ def _key_problems(key: str, field: str) -> Iterator[Cause]:
 
 
 def _owner_problems(owners: list[dict[str, Any]]) -> Iterator[Cause]:
-    for owner in owners:
+    for index, owner in enumerate(owners):
         for field in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(field):
-                yield Cause.invalid(
-                    f"metadata.ownerReferences.{field}", owner.get(field, ""), f"{field} must not be empty"
-                )
+                yield Cause.required(f"metadata.ownerReferences[{index}].{field}", "must not be empty")
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         names = " and ".join(f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])

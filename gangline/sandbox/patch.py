@@ -6,6 +6,7 @@ import jsonpatch
 import jsonpointer
 
 from gangline.sandbox import failures
+from gangline.sandbox.schema import json_type
 from gangline.sandbox.shapes import Schema, below, items_of
 
 _ORDER = "$setElementOrder/"
@@ -13,16 +14,17 @@ _DELETIONS = "$deleteFromPrimitiveList/"
 
 
 def json_patch(document: Any, operations: Any) -> Any:
-    """Apply RFC 6902; raises 422 when the patch does not fit the object and 400 when it is no patch."""
+    """Apply RFC 6902; raises 422, or 400 when the patch is no list."""
     if not isinstance(operations, list):
-        raise failures.bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+        raise failures.bad_request(
+            f"error decoding patch: json: cannot unmarshal {json_type(operations)} into Go value of type "
+            "[]handlers.jsonPatchOp"
+        )
     try:
         return jsonpatch.JsonPatch(operations).apply(document)
-    except (jsonpatch.InvalidJsonPatch, TypeError, AttributeError) as problem:
-        raise failures.bad_request(f"invalid JSON patch: {problem}") from problem
-    except (jsonpatch.JsonPatchConflict, jsonpatch.JsonPatchTestFailed, jsonpointer.JsonPointerException) as problem:
-        message = f"the server rejected our request due to an error in our request: {problem}"
-        raise failures.Failure(422, "Invalid", message) from problem
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, AttributeError) as problem:
+        message = "the server rejected our request due to an error in our request"
+        raise failures.Failure(422, "Invalid", message, details={}) from problem
 
 
 def merge_patch(document: Any, changes: Any) -> Any:
@@ -83,6 +85,7 @@ def _merged_list(document: list[Any], changes: list[Any], schema: Schema) -> lis
     if key is None:
         return [*document, *(item for item in changes if item not in document)]
     merged, inner = list(document), items_of(schema)
+    before = [item.get(key) for item in document if isinstance(item, dict)]
     for change in changes:
         if not isinstance(change, dict) or key not in change:
             raise failures.Failure(422, "Invalid", f"map: {change} does not contain declared merge key: {key}")
@@ -93,7 +96,23 @@ def _merged_list(document: list[Any], changes: list[Any], schema: Schema) -> lis
             merged.append(_plain(change))
         else:
             merged[at] = strategic_merge_patch(merged[at], change, inner)
-    return merged
+    return _interleaved(merged, [change[key] for change in changes], before, key)
+
+
+def _interleaved(items: list[Any], named: list[Any], before: list[Any], key: str) -> list[Any]:
+    """Order a merged list: what the patch names in its order, and before each what stood there before it did.
+
+    So an item that is new comes first (`mergeSortedSlice` of `k8s.io/apimachinery/pkg/util/strategicpatch`).
+    """
+    by_key = {item.get(key): item for item in items}
+    patched = [by_key[each] for each in dict.fromkeys(named) if each in by_key]
+    others = [item for item in items if item.get(key) not in named]
+    ordered: list[Any] = []
+    for item in patched:
+        while others and item[key] in before and before.index(others[0][key]) < before.index(item[key]):
+            ordered.append(others.pop(0))
+        ordered.append(item)
+    return [*ordered, *others]
 
 
 def _in_order(items: list[Any], order: list[Any], schema: Schema) -> list[Any]:

@@ -15,16 +15,18 @@ def target_of(path: str, registry: Registry) -> Target:
         case ["apis", group, version, *rest]:
             pass
         case _:
-            raise failures.no_such_path()
+            raise failures.NoSuchPath
+    if group not in registry.group_versions():
+        raise failures.NoSuchPath
     namespace = ""
     if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in ("status", "finalize"):
         _, namespace, *rest = rest
     if not 1 <= len(rest) <= 3:
-        raise failures.no_such_path()
+        raise failures.no_such_resource()
     plural, name, subresource = (*rest, "", "")[:3]
     kind = registry.find(group, version, plural)
     if kind is None or (namespace and not kind.namespaced) or (name and kind.namespaced and not namespace):
-        raise failures.no_such_path()
+        raise failures.no_such_resource()
     if subresource and subresource not in kind.subresources:
-        raise failures.no_such_path()
+        raise failures.no_such_resource()
     return Target(kind=kind, namespace=namespace, name=name, subresource=subresource)

@@ -1,5 +1,6 @@
 """From a request to an answer: decodes bodies and options, calls the verb, shows the result. No I/O."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -7,11 +8,14 @@ import msgspec
 import yaml
 from msgspec import Struct
 
-from gangline.sandbox import answers, apply, documents, failures, lists, patch
+from gangline.sandbox import answers, apply, bodies, documents, failures, lists, patch
 from gangline.sandbox.answers import Answer
 from gangline.sandbox.bodies import FieldValidation
 from gangline.sandbox.deletion import DeleteOptions, delete
+from gangline.sandbox.failures import Cause
+from gangline.sandbox.kinds import BINDINGS, EVICTIONS, Kind
 from gangline.sandbox.paths import target_of
+from gangline.sandbox.schema import json_type
 from gangline.sandbox.shapes import resolved, shape_of
 from gangline.sandbox.store import Object
 from gangline.sandbox.strategies import bindings, evictions, scale
@@ -25,7 +29,11 @@ _APPLY_PATCH = "application/apply-patch+yaml"
 _READ = ("", "json", "yaml", "json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml")
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 _LIMIT_BYTES = 3 * 1024 * 1024
-_STORE_LIMIT_BYTES = 3 * 1024 * 1024 // 2
+_PODS_PRESERVED = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+    "set propagationPolicy=Orphan to suppress this warning"
+)
+_BODY_FORMS = ("application/json", "application/yaml")
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -63,8 +71,12 @@ def answer(call: Call, verbs: Verbs) -> Answer:
     """Answer everything but watches; raises Failure."""
     found = documents.answer(call.path, call.accept, verbs.state.registry)
     if found is not None:
+        if call.method != "GET":
+            raise failures.method_not_allowed()
         return found
     target = target_of(call.path, verbs.state.registry)
+    if call.method != "POST" and target.subresource in ("binding", "eviction"):
+        raise failures.method_not_allowed()
     view = view_of(call.accept, target.kind, verbs.state.now, call.query.get("includeObject", ""))
     match call.method, bool(target.name):
         case "GET", True:
@@ -86,8 +98,6 @@ def answer(call: Call, verbs: Verbs) -> Answer:
 
 
 def _get(target: Target, verbs: Verbs, view: View) -> Answer:
-    if target.subresource in ("binding", "eviction"):
-        raise failures.method_not_allowed()
     version = verbs.get(target)
     if target.subresource == "scale":
         return answers.document(scale.scale_of(target.kind, version.object))
@@ -95,22 +105,23 @@ def _get(target: Target, verbs: Verbs, view: View) -> Answer:
 
 
 def _post(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
-    body = _decoded(call)
-    match target.subresource, bool(target.name):
-        case "", False:
-            _check_namespaced(target)
-            written = verbs.create(target, body, _write_options(call))
+    match target.subresource or target.kind.plural, bool(target.name):
+        case "bindings", False:
+            return _bind(call, target, verbs)
+        case _, False if target.namespace or not target.kind.namespaced:
+            written = verbs.create(target, _decoded(call, target.kind), _write_options(call, "CreateOptions"))
             return _answered(written, view, code=201)
         case "binding", True:
-            return answers.document(bindings.bind(verbs.state, target.key, target.name, _object(body)), 201)
+            return _bind(call, target, verbs)
         case "eviction", True:
-            return _evict(call, target, verbs, _object(body))
+            return _evict(call, target, verbs, _object(_decoded(call, EVICTIONS)))
     raise failures.method_not_allowed()
 
 
-def _check_namespaced(target: Target) -> None:
-    if target.kind.namespaced and not target.namespace:
-        raise failures.bad_request("an empty namespace may not be set during creation")
+def _bind(call: Call, target: Target, verbs: Verbs) -> Answer:
+    binding, options = _decoded(call, BINDINGS), _write_options(call, "CreateOptions")
+    bound = bindings.bind(verbs.state, target.namespace, target.name, binding, dry_run=options.dry_run)
+    return answers.document(bound, 201)
 
 
 def _evict(call: Call, target: Target, verbs: Verbs, eviction: Object) -> Answer:
@@ -122,7 +133,7 @@ def _evict(call: Call, target: Target, verbs: Verbs, eviction: Object) -> Answer
 
 
 def _put(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
-    body, options = _decoded(call), _write_options(call)
+    body, options = _decoded(call, target.kind), _write_options(call, "UpdateOptions")
     if target.subresource == "scale":
         written = verbs.patch(_main(target), lambda old: scale.scaled(target.kind, old, _object(body)), options)
         return answers.document(scale.scale_of(target.kind, written.version.object))
@@ -131,11 +142,12 @@ def _put(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
 
 
 def _patch(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
-    changes = _decoded(call)
+    _check_patch(call.media_type, target.kind)
+    changes = _decoded(call, target.kind)
     if call.media_type == _APPLY_PATCH:
         return _apply(call, target, verbs, view, _object(changes))
     change = _change(call.media_type, changes, target)
-    options = _write_options(call)
+    options = _write_options(call, "PatchOptions")
     if target.subresource == "scale":
         kind = target.kind
         written = verbs.patch(
@@ -145,25 +157,31 @@ def _patch(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
     return _answered(verbs.patch(target, change, options), view)
 
 
+def _check_patch(media_type: str, kind: Kind) -> None:
+    if media_type not in (_JSON_PATCH, _MERGE_PATCH, _STRATEGIC_PATCH, _APPLY_PATCH):
+        raise failures.unsupported_patch()
+    if media_type == _STRATEGIC_PATCH and kind.custom:
+        raise failures.unsupported_media_type((_JSON_PATCH, _MERGE_PATCH, _APPLY_PATCH))
+
+
 def _change(media_type: str, changes: Any, target: Target) -> Callable[[Object], Any]:
-    match media_type:
-        case "application/json-patch+json":
-            return lambda old: patch.json_patch(old, changes)
-        case "application/merge-patch+json":
-            return lambda old: patch.merge_patch(old, _object(changes))
-        case "application/strategic-merge-patch+json" if not target.kind.custom:
-            schema = resolved(shape_of(target.kind))
-            return lambda old: patch.strategic_merge_patch(old, _object(changes), schema)
-    served = (_JSON_PATCH, _MERGE_PATCH, *(() if target.kind.custom else (_STRATEGIC_PATCH,)), _APPLY_PATCH)
-    raise failures.unsupported_media_type(served)
+    if media_type == _JSON_PATCH:
+        return lambda old: patch.json_patch(old, changes)
+    if not isinstance(changes, dict):
+        raise failures.bad_request(
+            f"error decoding patch: json: cannot unmarshal {json_type(changes)} into Go value of type "
+            "map[string]interface {}"
+        )
+    if media_type == _MERGE_PATCH:
+        return lambda old: patch.merge_patch(old, changes)
+    schema = resolved(shape_of(target.kind))
+    return lambda old: patch.strategic_merge_patch(old, changes, schema)
 
 
 def _apply(call: Call, target: Target, verbs: Verbs, view: View, config: Object) -> Answer:
     manager = call.query.get("fieldManager")
     if not manager:
-        raise failures.bad_request(
-            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
-        )
+        raise failures.invalid_options("PatchOptions", Cause.required("fieldManager", "is required for apply patch"))
     if (config.get("metadata") or {}).get("managedFields"):
         raise failures.bad_request("metadata.managedFields must be nil")
     schema, now, force = resolved(shape_of(target.kind)), verbs.state.timestamp(), call.flag("force")
@@ -171,11 +189,11 @@ def _apply(call: Call, target: Target, verbs: Verbs, view: View, config: Object)
     if verbs.state.store.get(target.kind.resource, target.key) is None and not target.subresource:
         collection = Target(kind=target.kind, namespace=target.namespace, name="")
         new = apply.applied(None, config, schema, manager=manager, force=force, now=now)
-        return _answered(verbs.create(collection, new, _write_options(call)), view, code=201)
+        return _answered(verbs.create(collection, new, _write_options(call, "PatchOptions")), view, code=201)
     written = verbs.patch(
         target,
         lambda old: apply.applied(old, config, schema, manager=manager, force=force, now=now),
-        _write_options(call),
+        _write_options(call, "PatchOptions"),
     )
     return _answered(written, view)
 
@@ -184,7 +202,8 @@ def _delete(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
     options = _delete_options(_object(_decoded(call)) if call.body else {}, call)
     version, is_gone = delete(verbs, target, options)
     if not is_gone or target.kind.returns_deleted:
-        return Answer(body=view.one(version))
+        preserves = target.kind.orphans_by_default and options.propagation is None
+        return Answer(body=view.one(version), warnings=(_PODS_PRESERVED,) if preserves else ())
     details = {"name": target.name, "kind": target.kind.plural, "uid": version.object["metadata"]["uid"]}
     if target.kind.group:
         details["group"] = target.kind.group
@@ -196,12 +215,11 @@ def _delete_collection(call: Call, target: Target, verbs: Verbs, view: View) -> 
         raise failures.method_not_allowed()
     options = _delete_options(_object(_decoded(call)) if call.body else {}, call)
     page = lists.page(verbs.state.store, target.kind, target.namespace, call.query)
-    deleted = []
     for version in page.versions:
         metadata = version.object["metadata"]
         one = Target(kind=target.kind, namespace=metadata.get("namespace", ""), name=metadata["name"])
-        deleted.append(delete(verbs, one, options)[0])
-    return Answer(body=view.many(msgspec.structs.replace(page, versions=deleted)))
+        delete(verbs, one, options)
+    return Answer(body=view.many(page))
 
 
 def _answered(written: Written, view: View, code: int = 200) -> Answer:
@@ -212,35 +230,53 @@ def _main(target: Target) -> Target:
     return Target(kind=target.kind, namespace=target.namespace, name=target.name)
 
 
-def _write_options(call: Call) -> WriteOptions:
-    text = call.query.get("fieldValidation") or FieldValidation.WARN
-    try:
-        policy = FieldValidation(text)
-    except ValueError as problem:
-        raise failures.bad_request(f"fieldValidation: Unsupported value: {failures.quoted(text)}") from problem
+def _write_options(call: Call, noun: str) -> WriteOptions:
+    policy = call.query.get("fieldValidation") or FieldValidation.WARN
+    if policy not in FieldValidation.__members__.values():
+        raise failures.invalid_options(
+            noun, Cause.unsupported("fieldValidation", policy, ("", "Ignore", "Strict", "Warn"))
+        )
     manager = "" if call.media_type == _APPLY_PATCH else call.manager
-    return WriteOptions(dry_run=call.query.get("dryRun") == "All", field_validation=policy, manager=manager)
+    return WriteOptions(
+        dry_run=_is_dry(call.query.get("dryRun"), noun), field_validation=FieldValidation(policy), manager=manager
+    )
+
+
+def _is_dry(asked: str | None, noun: str) -> bool:
+    if asked not in (None, "", "All"):
+        raise failures.invalid_options(noun, Cause.unsupported("dryRun", [asked], ("All",)))
+    return asked == "All"
 
 
 def _delete_options(body: Object, call: Call) -> DeleteOptions:
     preconditions = body.get("preconditions") or {}
-    grace = body.get("gracePeriodSeconds", call.query.get("gracePeriodSeconds"))
     propagation = body.get("propagationPolicy", call.query.get("propagationPolicy"))
     if body.get("orphanDependents") is not None:
         propagation = "Orphan" if body["orphanDependents"] else "Background"
     if propagation not in (None, "Foreground", "Background", "Orphan"):
-        raise failures.bad_request(f"invalid propagationPolicy {failures.quoted(propagation)}")
-    try:
-        grace_period_s = int(grace) if grace is not None else None
-    except (TypeError, ValueError) as problem:
-        raise failures.bad_request(f"invalid gracePeriodSeconds {failures.quoted(grace)}") from problem
+        choices = ("Foreground", "Background", "Orphan", "nil")
+        raise failures.invalid_options("DeleteOptions", Cause.unsupported("propagationPolicy", propagation, choices))
+    grace_period_s = _grace_period_s(body, call)
     return DeleteOptions(
         grace_period_s=grace_period_s,
         propagation=propagation,
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
-        dry_run=call.query.get("dryRun") == "All" or body.get("dryRun") == ["All"],
+        dry_run=_is_dry(call.query.get("dryRun"), "DeleteOptions") or body.get("dryRun") == ["All"],
     )
+
+
+def _grace_period_s(body: Object, call: Call) -> int | None:
+    """Read the grace period; a negative one is a second."""
+    grace = body.get("gracePeriodSeconds")
+    if grace is None and (text := call.query.get("gracePeriodSeconds")) is not None:
+        if not re.fullmatch(r"[+-]?\d{1,18}", text):
+            raise failures.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        grace = int(text)
+    if grace is not None and not isinstance(grace, int):
+        field = f"{json_type(grace)} into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        raise failures.bad_request(f"json: cannot unmarshal {field}")
+    return 1 if grace is not None and grace < 0 else grace
 
 
 def _object(body: Any) -> Object:
@@ -249,18 +285,17 @@ def _object(body: Any) -> Object:
     return body
 
 
-def _decoded(call: Call) -> Any:
+def _decoded(call: Call, kind: Kind | None = None) -> Any:
+    """Read the body, of a kind or DeleteOptions."""
     if len(call.body) > _LIMIT_BYTES:
         raise failures.request_too_large(_LIMIT_BYTES)
-    if len(call.body) > _STORE_LIMIT_BYTES:
-        raise failures.internal("etcdserver: request is too large")
     if call.media_type.partition("/")[2] not in _READ:
-        raise failures.unsupported_media_type(("application/json", "application/yaml"))
+        raise failures.unsupported_media_type(_BODY_FORMS)
     try:
         if call.media_type.endswith("yaml"):
             return yaml.safe_load(call.body)
         return msgspec.json.decode(call.body)
     except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
-        raise failures.bad_request(
-            f"the object provided is unrecognized (must be of type JSON): {problem}"
-        ) from problem
+        is_cut = "truncated" in str(problem)
+        what = f"json parse error: {'unexpected end of JSON input' if is_cut else problem}"
+        raise bodies.unrecognized(kind.kind if kind else "DeleteOptions", what, call.body) from problem

@@ -58,6 +58,9 @@ class Walk:
             return value
         if schema.get("format") == "quantity":
             return self._quantity(value)
+        if self._typed and schema.get("format") == "date-time" and isinstance(value, str) and not _is_time(value):
+            layout = "2006-01-02T15:04:05" + (".000000" if struct == "MicroTime" else "") + "Z07:00"
+            raise Undecodable(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"')
         if not self._type_fits(value, schema, path, struct):
             return value
         match value:
@@ -86,6 +89,9 @@ class Walk:
                 value[key] = self.visit(value[key], old.get(key), inner, here, struct)
         for key, inner in properties.items():
             if key not in value and "default" in inner:
+                if inner["default"] is None:
+                    value[key] = None
+                    continue
                 value[key] = self.visit(_fresh(inner["default"]), None, inner, f"{path}.{key}" if path else key, struct)
         if not self._typed or path == "spec" or path.startswith("spec."):
             self._require(value, schema, path)
@@ -136,20 +142,23 @@ class Walk:
             return False
         wanted = schema.get("type")
         if schema.get(_INT_OR_STRING):
-            fits, wanted = isinstance(value, (int, str)) and not isinstance(value, bool), "integer"
+            fits, wanted = isinstance(value, (int, str)) and not isinstance(value, bool), "integer,string"
         else:
             fits = wanted is None or _is_of_type(value, wanted)
         limit = _INTEGER_LIMITS.get(schema.get("format", ""))
         in_range = not limit or not isinstance(value, int) or -limit <= value < limit
         if fits and in_range:
             return True
+        if value is None and not self._typed:
+            self.findings.causes.append(Cause.required(path))
+            return False
         if self._typed:
             raise Undecodable(_unmarshal_problem(value, schema, path, struct))
         if fits:
             detail = f"Checked value must be of type {wanted} with format {schema['format']} in {path}"
             self.findings.causes.append(Cause.invalid("<nil>", "", detail))
         else:
-            given = _json_type(value)
+            given = json_type(value)
             detail = f"{path} in body must be of type {wanted}: {quoted(given)}"
             self.findings.causes.append(Cause.wrong_type(path, given, detail))
         return False
@@ -233,10 +242,11 @@ def _is_of_type(value: Any, wanted: str) -> bool:
         case "number":
             return isinstance(value, (int, float)) and not isinstance(value, bool)
         case _:
-            return _json_type(value) == wanted
+            return json_type(value) == wanted
 
 
-def _json_type(value: Any) -> str:
+def json_type(value: Any) -> str:
+    """Return the JSON name of a value's type."""
     match value:
         case None:
             return "null"
@@ -256,7 +266,7 @@ def _json_type(value: Any) -> str:
 
 def _unmarshal_problem(value: Any, schema: Schema, path: str, struct: str) -> str:
     """Say it as Go's decoder does."""
-    given = {"boolean": "bool", "integer": "number"}.get(_json_type(value), _json_type(value))
+    given = {"boolean": "bool", "integer": "number"}.get(json_type(value), json_type(value))
     if given == "number" and schema.get("type") == "integer":
         given = f"number {value}"
     where = re.sub(r"\[[^\]]*\]", "", path)

@@ -125,7 +125,7 @@ class ApiServer:
             return _cut(request)
         if isinstance(fault, Refuse):
             answer = answers.failure(refusal(fault.code, fault.retry_after_s))
-        elif call.is_watch:
+        elif call.is_watch and not occasion.name:
             try:
                 return await self._watch(request, call, fault)
             except Failure as failure:
@@ -151,7 +151,7 @@ class ApiServer:
         verbs = _OBJECT_VERBS if target.name else _COLLECTION_VERBS
         return Occasion(
             method=call.method,
-            verb="watch" if call.is_watch else verbs.get(call.method, ""),
+            verb="watch" if call.is_watch and not target.name else verbs.get(call.method, ""),
             resource=target.kind.plural,
             subresource=target.subresource,
             namespace=target.namespace,

@@ -4,18 +4,28 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from gangline.sandbox import jsonpath
+from gangline.sandbox import failures, jsonpath
 from gangline.sandbox.cells import CELLS, since
 from gangline.sandbox.columns import columns_of
 from gangline.sandbox.kinds import Column, Kind
 from gangline.sandbox.store import Object
 
+_ENDS = {
+    reason: {"type": "Completed", "status": "True", "reason": reason, "message": f"The pod {words}."}
+    for reason, words in (("Succeeded", "has completed successfully"), ("Failed", "failed"))
+}
+
 
 def table(kind: Kind, items: Sequence[Object], now: datetime, *, metadata: Object, include: str, head: bool) -> Object:
     """Return a table of the items; `include` is None, Metadata or Object, `head` whether columns are named."""
+    if include not in ("", "None", "Metadata", "Object"):
+        problem = (
+            f"includeObject: Invalid value: {failures.quoted(include)}: must be 'Metadata', 'Object', 'None', or empty"
+        )
+        raise failures.bad_request(f"Unable to convert to Table as requested: {problem}")
     columns = columns_of(kind)
     body: Object = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-    body["columnDefinitions"] = [_definition(column) for column in columns] if head else []
+    body["columnDefinitions"] = [_definition(column) for column in columns] if head else None
     body["rows"] = [_row(columns, item, now, include) for item in items]
     return body
 
@@ -37,10 +47,9 @@ def _definition(column: Column) -> Object:
 
 def _row(columns: Sequence[Column], item: Object, now: datetime, include: str) -> Object:
     row: Object = {"cells": [_cell(column, item, now) for column in columns]}
-    if include == "Object":
-        row["object"] = item
-    elif include != "None":
-        row["object"] = partial(item)
+    if item.get("kind") == "Pod" and (end := _ENDS.get((item.get("status") or {}).get("phase", ""))):
+        row["conditions"] = [end]
+    row["object"] = {"Object": item, "None": None}.get(include) if include in ("Object", "None") else partial(item)
     return row
 
 

@@ -15,14 +15,13 @@ from msgspec import Struct
 from gangline.sandbox import apply, bodies, failures, forms, metadata
 from gangline.sandbox.bodies import FieldValidation
 from gangline.sandbox.failures import Cause
-from gangline.sandbox.kinds import NAMESPACES, Kind
+from gangline.sandbox.kinds import NAMESPACES, PODS, Kind
 from gangline.sandbox.shapes import resolved, shape_of
 from gangline.sandbox.store import Change, Object, Version
 from gangline.sandbox.strategies.strategy import ClusterState, Strategy, Write
 
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _OURS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "namespace")
-_REFUSED_BY_STATUS = ("ownerReferences", "finalizers")
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -82,11 +81,14 @@ class Verbs:
         warnings = bodies.unknown_fields(kind, unknown, options.field_validation)
         meta = new["metadata"]
         self._check_namespace(target, meta)
+        given_version = meta.get("resourceVersion")
         meta["name"] = name = meta.get("name") or self._generated_name(target, meta)
         target = Target(kind=kind, namespace=target.namespace, name=name)
         self._own_metadata(target, meta)
         write = Write(kind=kind, new=new, old=None, subresource="", state=self.state)
         self._admit(write, causes)
+        if given_version:
+            raise failures.internal("resourceVersion should not be set on objects to be created")
         if self.state.store.get(kind.resource, target.key) is not None:
             raise failures.already_exists(kind, name)
         return Written(self.commit(Change.ADDED, target, write, dry_run=options.dry_run), warnings, is_new=True)
@@ -101,15 +103,11 @@ class Verbs:
             raise failures.not_found(kind, target.name)
         new = bodies.check_envelope(kind, target.namespace, body)
         meta = new["metadata"]
-        if meta.get("name", target.name) != target.name:
-            raise failures.bad_request(
-                f"the name of the object ({meta['name']}) does not match the name on the URL ({target.name})"
-            )
         if not meta.get("resourceVersion") and not kind.unconditional_update:
             cause = Cause(
                 "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
             )
-            raise failures.invalid(kind, target.name, [cause])
+            raise failures.invalid_as(kind.plural, kind.group, target.name, [cause])
         uid = meta.get("uid")
         if uid and uid != old.object["metadata"]["uid"]:
             found = old.object["metadata"]["uid"]
@@ -125,15 +123,20 @@ class Verbs:
         """
         old = self.get(target)
         patched = change(forms.shown(old.object, target.kind))
-        new = bodies.check_envelope(target.kind, target.namespace, copied(patched))
-        return self._replace(target, old, new, options)
+        try:
+            new = bodies.check_envelope(target.kind, target.namespace, copied(patched))
+            return self._replace(target, old, new, options)
+        except bodies.UndecodableBody as problem:
+            if target.kind.custom:
+                raise
+            raise failures.undecodable_patch(problem.problem, patched) from problem
 
     def _replace(self, target: Target, version: Version, new: Object, options: WriteOptions) -> Written:
         kind, old = target.kind, forms.shown(version.object, target.kind)
         self._check_identity(target, new["metadata"], old["metadata"])
         self._keep_metadata(target, new["metadata"], old["metadata"])
         new = _isolated(kind, target.subresource, new, old)
-        unknown, causes = bodies.reviewed(kind, new, old)
+        unknown, causes = bodies.reviewed(kind, new, old, target.subresource)
         warnings = bodies.unknown_fields(kind, unknown, options.field_validation)
         write = Write(kind=kind, new=new, old=old, subresource=target.subresource, state=self.state)
         self._admit(write, causes)
@@ -142,10 +145,18 @@ class Verbs:
         if "generation" in meta and _intent(new, kind) != _intent(old, kind):
             meta["generation"] += 1
         if _is_over(new, kind):
-            return Written(self.commit(Change.DELETED, target, write, dry_run=options.dry_run), warnings)
+            return Written(self._let_go(target, version, write, dry_run=options.dry_run), warnings)
         if new == old:
             return Written(version, warnings)
         return Written(self.commit(Change.MODIFIED, target, write, dry_run=options.dry_run), warnings)
+
+    def _let_go(self, target: Target, version: Version, write: Write, *, dry_run: bool) -> Version:
+        """Remove what nothing holds any more: watchers are told what there was, the caller what he made of it."""
+        last = msgspec.structs.replace(write, new={**version.object, "metadata": {**version.object["metadata"]}})
+        gone = self.commit(Change.DELETED, target, last, dry_run=dry_run)
+        shown = forms.stored(write.new, target.kind)
+        shown["metadata"]["resourceVersion"] = str(version.revision)
+        return msgspec.structs.replace(gone, object=shown, encoded={})
 
     def _account(self, target: Target, new: Object, old: Object, options: WriteOptions) -> None:
         """Keep managedFields in step with a plain write."""
@@ -182,7 +193,8 @@ class Verbs:
         strategy.prepare(write)
         new, old = write.new, write.old
         if old is None or new["metadata"] != old["metadata"]:
-            causes = [*metadata.broken_rules(write.kind, new["metadata"]), *causes]
+            before = old["metadata"] if old else None
+            causes = [*metadata.broken_rules(write.kind, new["metadata"], before), *causes]
         if not causes:
             causes = strategy.validate(write)
         if causes:
@@ -199,7 +211,14 @@ class Verbs:
 
     @staticmethod
     def _check_identity(target: Target, meta: Object, old: Object) -> None:
-        if meta.get("resourceVersion") and meta["resourceVersion"] != old["resourceVersion"]:
+        if meta.get("name", target.name) != target.name:
+            raise failures.bad_request(
+                f"the name of the object ({meta['name']}) does not match the name on the URL ({target.name})"
+            )
+        given = meta.get("resourceVersion")
+        if given and given != old["resourceVersion"]:
+            if not str(given).isdigit():
+                raise failures.internal(f'strconv.ParseUint: parsing "{given}": invalid syntax')
             raise failures.stale(target.kind, target.name)
         keeps_metadata = target.kind.custom and target.subresource == "status"
         if meta.get("uid") and meta["uid"] != old["uid"] and not keeps_metadata:
@@ -250,7 +269,8 @@ def copied(item: Any) -> Any:
 def _isolated(kind: Kind, subresource: str, new: Object, old: Object) -> Object:
     """Keep what a write through a subresource, or through the main resource, may not change."""
     if subresource == "status":
-        meta = old["metadata"] if kind.custom else _restored(new["metadata"], old["metadata"], _REFUSED_BY_STATUS)
+        refused = ("ownerReferences",) if kind is PODS else ()
+        meta = old["metadata"] if kind.custom else _restored(new["metadata"], old["metadata"], refused)
         return _restored({**copied(old), "metadata": copied(meta)}, new, ("status",))
     if subresource == "finalize":
         return new

@@ -47,7 +47,16 @@ def _whole(kind: Kind) -> View:
     def one(version: Version) -> bytes:
         return version.json(form, convert)
 
-    return View(one=one, event=one, many=lambda page: list_body(kind, page, [one(v) for v in page.versions]))
+    def item(version: Version) -> bytes:
+        """As lists have it: the kind of built-in items is that of the list."""
+        return one(version) if kind.custom else version.json(f"{form} item", lambda shown: _bare(shown, convert))
+
+    return View(one=one, event=one, many=lambda page: list_body(kind, page, [item(v) for v in page.versions]))
+
+
+def _bare(item: Object, convert: Callable[[Object], Object] | None) -> Object:
+    shown = convert(item) if convert else item
+    return {key: value for key, value in shown.items() if key not in ("apiVersion", "kind")}
 
 
 def _table(kind: Kind, now: Callable[[], datetime], include: str) -> View:

@@ -33,7 +33,10 @@ class Watch:
         self._prefix = f"{target.namespace}/" if target.namespace else ""
         self._matches = lists.selection(query, target.kind)
         self._show = show
-        self._after = lists.parsed_revision(query.get("resourceVersion", ""))
+        text = query.get("resourceVersion", "")
+        if problem := lists.unreadable_revision(text):
+            raise failures.internal(problem)
+        self._after = int(text or 0)
         self._initial_events = _initial_events(query)
         self.bookmarks = query.get("allowWatchBookmarks", "").lower() in ("true", "1")
         self.timeout_s = lists.parsed_count(query, "timeoutSeconds")
@@ -71,7 +74,7 @@ class Watch:
             if self._is_named(version) and matches(version.object)
         )
         self._after = self._store.revision
-        return lines + (self.bookmark(initial_end=True) if self._initial_events else b"")
+        return lines + (self.bookmark(initial_end=True) if self._initial_events and self.bookmarks else b"")
 
     def lines(self, versions: Iterable[Version]) -> bytes:
         """Return committed versions as this watcher sees them."""
@@ -99,7 +102,15 @@ class Watch:
         was_seen = version.previous is not None and self._matches(version.previous.object)
         if is_seen:
             return _line(Change.MODIFIED if was_seen else Change.ADDED, self._show(version))
-        return _line(Change.DELETED, self._show(version)) if was_seen else None
+        return self._departure(version) if was_seen else None
+
+    def _departure(self, version: Version) -> bytes:
+        """Show what the watcher saw last, for one that it may not see any more."""
+        last = version.object
+        if version.change is not Change.DELETED and version.previous is not None:
+            seen = version.previous.object
+            last = {**seen, "metadata": {**seen["metadata"], "resourceVersion": str(version.revision)}}
+        return _line(Change.DELETED, self._show(msgspec.structs.replace(version, object=last, encoded={})))
 
 
 def error_line(failure: failures.Failure) -> bytes:
@@ -119,7 +130,8 @@ def _initial_events(query: Mapping[str, str]) -> bool | None:
         detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         causes.append(Cause.forbidden("resourceVersionMatch", detail))
     elif match and not text:
-        causes.append(Cause.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for watch"))
+        detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        causes.append(Cause.forbidden("resourceVersionMatch", detail))
     if causes:
         raise failures.invalid(lists.LIST_OPTIONS, "", causes)
     return text.lower() in ("true", "1") if text else None

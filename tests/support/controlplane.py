@@ -62,7 +62,7 @@ class ControlPlane:
 
     It belongs to no event loop, so it can be started in one and used in others. `users` get tokens of their own and
     whatever RBAC gives them; the admin may do everything. Without `controllers` nothing happens but what clients do,
-    and pods need no ServiceAccount. Options are flags, passed on as they are. Entering raises ServerError with the last
+    and pods need no ServiceAccount: the admission plugins `without_plugins` are off. Options are flags, passed on as they are. Entering raises ServerError with the last
     words of the server that failed, whose directory is then kept.
     """
 
@@ -72,6 +72,7 @@ class ControlPlane:
         *,
         users: Sequence[str] = (),
         controllers: bool = True,
+        without_plugins: Sequence[str] = NEED_CONTROLLERS,
         kube_scheduler: bool = False,
         apiserver_options: Sequence[str] = (),
         controller_options: Sequence[str] = (),
@@ -79,6 +80,7 @@ class ControlPlane:
         self._binaries = binaries
         self._tokens = {user: f"token-of-{user}" for user in (ADMIN, CONTROLLER_MANAGER, SCHEDULER, *users)}
         self._with_controllers = controllers
+        self._without_plugins = () if controllers else tuple(without_plugins)
         self._with_kube_scheduler = kube_scheduler
         self._apiserver_options = tuple(apiserver_options)
         self._controller_options = tuple(controller_options)
@@ -268,8 +270,8 @@ class ControlPlane:
         yield "--endpoint-reconciler-type=none"
         yield f"--audit-policy-file={here / 'audit-policy.json'}"
         yield f"--audit-log-path={here / 'audit.log'}"
-        if not self._with_controllers:
-            yield f"--disable-admission-plugins={','.join(NEED_CONTROLLERS)}"
+        if self._without_plugins:
+            yield f"--disable-admission-plugins={','.join(self._without_plugins)}"
         yield from self._apiserver_options
 
     def _client_flags(self, user: str) -> Iterator[str]:

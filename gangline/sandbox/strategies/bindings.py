@@ -3,18 +3,27 @@
 A node that does not exist is accepted; the reply carries no resourceVersion.
 """
 
-from gangline.sandbox import failures
-from gangline.sandbox.kinds import PODS
+from typing import Any
+
+from gangline.sandbox import bodies, failures
+from gangline.sandbox.kinds import BINDINGS, PODS
 from gangline.sandbox.store import Change, Object
 from gangline.sandbox.strategies.strategy import ClusterState
 
 
-def bind(state: ClusterState, key: str, name: str, binding: Object) -> Object:
-    """Bind the pod and return the `Status` of the answer; raises 400, 404, 409 and 500 Failures."""
-    metadata = binding.get("metadata") or {}
+def bind(state: ClusterState, namespace: str, name: str, body: Any, *, dry_run: bool) -> Object:
+    """Bind the pod and return the `Status` of the answer; raises 400, 404, 409 and 500 Failures.
+
+    `name` is that of the URL; a binding posted to the collection is for the pod that it names itself.
+    """
+    binding = bodies.check_envelope(BINDINGS, namespace, body)
+    bodies.reviewed(BINDINGS, binding, None)
+    metadata = binding["metadata"]
+    name = name or metadata.get("name", "")
     node = _node(binding)
-    if metadata.get("name", name) != name:
+    if metadata.get("name") != name:
         raise failures.bad_request("name in URL does not match name in Binding object")
+    key = f"{namespace}/{name}"
     version = state.store.get(PODS.resource, key)
     if version is None:
         raise failures.not_found(PODS, name)
@@ -25,7 +34,8 @@ def bind(state: ClusterState, key: str, name: str, binding: Object) -> Object:
     obstacle = _obstacle(pod, name)
     if obstacle:
         raise failures.conflict(PODS, name, obstacle, noun="pods/binding")
-    state.store.commit(Change.MODIFIED, PODS.resource, key, _bound(pod, node, metadata, state.timestamp()))
+    if not dry_run:
+        state.store.commit(Change.MODIFIED, PODS.resource, key, _bound(pod, node, metadata, state.timestamp()))
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
@@ -35,8 +45,8 @@ def _node(binding: Object) -> str:
         raise failures.internal(
             f'target.kind: Unsupported value: {failures.quoted(target["kind"])}: supported values: "Node", "<empty>"'
         )
-    name = target.get("name")
-    if not isinstance(name, str) or not name:
+    name: str = target.get("name") or ""
+    if not name:
         raise failures.internal("target.name: Required value")
     return name
 

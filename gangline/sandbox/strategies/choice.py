@@ -25,6 +25,9 @@ _STRATEGIES = {
         GroupResource("apps", plural): workloads.WORKLOAD
         for plural in ("replicasets", "deployments", "statefulsets", "daemonsets")
     },
+    GroupResource("coordination.k8s.io", "leases"): policies.LEASE,
+    GroupResource("", "configmaps"): policies.CONFIG_MAP,
+    GroupResource("", "secrets"): policies.SECRET,
     GroupResource("batch", "jobs"): workloads.JOB,
 }
 

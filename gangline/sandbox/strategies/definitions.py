@@ -17,15 +17,24 @@ def prepare(write: Write) -> None:
         names.setdefault("listKind", names["kind"] + "List")
     if write.old is not None:
         return
-    now = write.state.timestamp()
     write.new["status"] = {
-        "acceptedNames": names,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "conditions": None,
+        "storedVersions": [version["name"] for version in spec.get("versions", []) if version.get("storage")],
+    }
+
+
+def _established(definition: Object, now: str) -> Object:
+    """Return a definition as it is a moment after its creation."""
+    status = {
+        **definition["status"],
+        "acceptedNames": definition["spec"]["names"],
         "conditions": [
             _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
             _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
         ],
-        "storedVersions": [version["name"] for version in spec.get("versions", []) if version.get("storage")],
     }
+    return {**definition, "metadata": {**definition["metadata"]}, "status": status}
 
 
 def _condition(type_: str, reason: str, message: str, now: str) -> Object:
@@ -45,8 +54,7 @@ def broken_rules(write: Write) -> list[Cause]:
         problems.append(Cause.invalid("spec.versions", len(spec["versions"]), detail))
     for index, version in enumerate(spec["versions"]):
         if not (version.get("schema") or {}).get("openAPIV3Schema"):
-            path = f"spec.versions[{index}].schema.openAPIV3Schema"
-            problems.append(Cause.required(path, "schemas are required"))
+            problems.append(Cause.required(f"spec.versions[{index}].schema.openAPIV3Schema"))
     if write.old is not None:
         old = write.old["spec"]
         for path, before, now in (
@@ -70,6 +78,9 @@ def committed(write: Write) -> None:
         return
     for kind in kinds_of(definition):
         state.registry.add(kind)
+    if write.old is None:
+        now = _established(definition, state.timestamp())
+        state.store.commit(Change.MODIFIED, write.kind.resource, definition["metadata"]["name"], now)
 
 
 def _remove_objects(state: ClusterState, resource: GroupResource) -> None:

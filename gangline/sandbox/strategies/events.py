@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gangline.sandbox import forms
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import EVENTS
+from gangline.sandbox.metadata import key_problems
 from gangline.sandbox.store import Object
 from gangline.sandbox.strategies.strategy import Strategy, Write
 
@@ -21,7 +22,7 @@ _CLUSTER_EVENT_NAMESPACES = ("default", "kube-system")
 def _broken_rules(write: Write) -> list[Cause]:
     event = forms.stored(write.new, write.kind)
     is_strict = write.kind.group != EVENTS.group
-    problems = list(_common_problems(event, is_strict=is_strict))
+    problems = list(_common_problems(event))
     if is_strict and write.old is None:
         problems.extend(_strict_problems(event))
     if is_strict and write.old is not None:
@@ -31,7 +32,7 @@ def _broken_rules(write: Write) -> list[Cause]:
     return problems
 
 
-def _common_problems(event: Object, *, is_strict: bool) -> Iterator[Cause]:
+def _common_problems(event: Object) -> Iterator[Cause]:
     namespace = event["metadata"]["namespace"]
     involved = (event.get("involvedObject") or {}).get("namespace") or ""
     if not event.get("eventTime"):
@@ -42,7 +43,9 @@ def _common_problems(event: Object, *, is_strict: bool) -> Iterator[Cause]:
         yield Cause.invalid("involvedObject.namespace", involved, "does not match event.namespace")
     for field in _REQUIRED:
         if not event.get(field):
-            yield Cause.required("reportingController" if is_strict and field == _REQUIRED[0] else field)
+            yield Cause.required("reportingController" if field == _REQUIRED[0] else field)
+        if field == _REQUIRED[0]:
+            yield from key_problems(event.get(field) or "", "reportingController")
     for field, limit in _LENGTHS.items():
         if len(event.get(field) or "") > limit:
             yield Cause.invalid(field, "", f"can have at most {limit} characters")

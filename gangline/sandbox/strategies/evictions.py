@@ -16,19 +16,35 @@ _REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
 def ask_budgets(state: ClusterState, pod: Object, *, dry_run: bool) -> None:
-    """Charge the eviction to the pod's budget, or raise 429 or 500; pods that do not run need no leave."""
+    """Charge the eviction to the pod's budget, or raise 429 or 500.
+
+    Pods that do not run need no leave, nor do those that are not ready, if the budget's policy says so.
+    """
     metadata, status = pod["metadata"], pod.get("status") or {}
     if status.get("phase") in ("Succeeded", "Failed", "Pending") or metadata.get("deletionTimestamp"):
         return
     budgets = list(_budgets_of(state, metadata))
     if len(budgets) > 1:
-        raise failures.Failure(
-            500,
-            "InternalError",
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+        raise failures.internal(
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         )
-    if budgets:
+    if budgets and not (is_unready(status) and _spares_unready(budgets[0].object)):
         _charge(state, budgets[0], metadata["name"], dry_run=dry_run)
+
+
+def is_unready(status: Object) -> bool:
+    """Whether a pod's status lacks the condition Ready."""
+    conditions = status.get("conditions") or ()
+    return not any((each.get("type"), each.get("status")) == ("Ready", "True") for each in conditions)
+
+
+def _spares_unready(budget: Object) -> bool:
+    """Whether the budget lets pods go that are not ready: always, or (the default) while enough others are."""
+    status = budget.get("status") or {}
+    if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    desired = status.get("desiredHealthy", 0)
+    return bool(0 < desired <= status.get("currentHealthy", 0))
 
 
 def _budgets_of(state: ClusterState, metadata: Object) -> Iterator[Version]:
@@ -71,13 +87,28 @@ def _charge(state: ClusterState, version: Version, pod_name: str, *, dry_run: bo
     if allowed <= 0:
         wanted, found = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
         message = f"The disruption budget {name} needs {wanted} healthy pods and has {found} currently"
+        if found > wanted:
+            message = f"The disruption budget {name} does not allow evicting pods currently"
         raise failures.too_many_requests(_REFUSAL, causes=[Cause("DisruptionBudget", message, "")])
     if dry_run:
         return
     disrupted = {**(status.get("disruptedPods") or {}), pod_name: state.timestamp()}
     charged = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": disrupted}
+    if allowed == 1:
+        charged["conditions"] = [_used_up(budget, state.timestamp())]
     new = {**budget, "metadata": {**budget["metadata"]}, "status": charged}
     state.store.commit(Change.MODIFIED, version.resource, version.key, new)
+
+
+def _used_up(budget: Object, now: str) -> Object:
+    return {
+        "type": "DisruptionAllowed",
+        "status": "False",
+        "reason": "InsufficientPods",
+        "message": "",
+        "observedGeneration": (budget.get("status") or {}).get("observedGeneration", 0),
+        "lastTransitionTime": now,
+    }
 
 
 def check_name(name: str, eviction: Object) -> None:

@@ -21,16 +21,18 @@ _PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 def broken_rules(write: Write) -> list[Cause]:
     """Name what is wrong with a new pod, or with a change of one."""
     spec = write.new.get("spec") or {}
-    if write.old is None:
-        return list(spec_problems(spec, "spec"))
     if write.subresource:
         return []
+    if write.old is None:
+        return list(spec_problems(spec, "spec"))
     return list(_change_problems(spec, write.old.get("spec") or {}))
 
 
 def spec_problems(spec: Object, path: str) -> Iterator[Cause]:
     """Check a pod's spec, or a template's."""
     names: set[str] = set()
+    if not spec.get("containers"):
+        yield Cause.required(f"{path}.containers")
     for field in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(field) or ()):
             yield from _container_problems(container, f"{path}.{field}[{index}]", names)
@@ -41,6 +43,10 @@ def spec_problems(spec: Object, path: str) -> Iterator[Cause]:
         yield from _toleration_problems(toleration, f"{path}.tolerations[{index}]")
     if spec.get("schedulingGates") and spec.get("nodeName"):
         yield Cause.forbidden(f"{path}.nodeName", "cannot be set until all schedulingGates have been cleared")
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        if constraint.get("maxSkew", 0) <= 0:
+            where = f"{path}.topologySpreadConstraints[{index}].maxSkew"
+            yield Cause.invalid(where, constraint.get("maxSkew", 0), "must be greater than zero")
     if "resources" in spec:
         yield from _resource_problems(spec["resources"], f"{path}.resources")
     for name, amount in (spec.get("overhead") or {}).items():
@@ -85,6 +91,7 @@ def _amount_problems(name: str, amount: str, path: str) -> Iterator[Cause]:
     value: Fraction = quantities.value(amount)
     if "/" not in name and name not in _PLAIN_RESOURCES and not name.startswith("hugepages-"):
         yield Cause.invalid(path, name, "must be a standard resource type or fully qualified")
+        yield Cause.invalid(path, name, "must be a standard resource for containers")
     if value < 0:
         yield Cause.invalid(path, amount, "must be greater than or equal to 0")
     elif "/" in name and value.denominator != 1:
@@ -105,11 +112,18 @@ def _toleration_problems(toleration: Object, path: str) -> Iterator[Cause]:
 
 
 def _change_problems(new: Object, old: Object) -> Iterator[Cause]:
+    if not new.get("containers"):
+        yield Cause.required("spec.containers")
+        yield Cause.forbidden("spec.containers", "pod updates may not add or remove containers")
+        return
+    if old.get("activeDeadlineSeconds") and new.get("activeDeadlineSeconds") is None:
+        detail = "must not update from a positive integer to nil value"
+        yield Cause.invalid("spec.activeDeadlineSeconds", None, detail)
     gates = [gate.get("name") for gate in old.get("schedulingGates") or ()]
-    for gate in new.get("schedulingGates") or ():
+    for index, gate in enumerate(new.get("schedulingGates") or ()):
         if gate.get("name") not in gates:
             detail = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
-            yield Cause.forbidden("spec.schedulingGates", detail)
+            yield Cause.forbidden(f"spec.schedulingGates[{index}].name", detail)
     tolerations = new.get("tolerations") or []
     if any(toleration not in tolerations for toleration in old.get("tolerations") or ()):
         yield Cause.forbidden(

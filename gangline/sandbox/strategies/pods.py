@@ -13,10 +13,15 @@ _LOST_NODE_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreach
 
 
 def prepare(write: Write) -> None:
-    """Fill a new pod in; a changed pod is left as it is."""
-    if write.old is not None:
-        return
+    """Fill a new pod in; a changed one gets back the tolerations that it may not lose, and its QoS class."""
     pod = write.new
+    if write.old is not None:
+        status, before = pod.get("status"), write.old.get("status") or {}
+        if write.subresource == "status" and isinstance(status, dict):
+            _complete_status(status, before)
+        elif pod.get("spec"):
+            _tolerate_lost_nodes(pod["spec"])
+        return
     spec = pod.setdefault("spec", {})
     default_containers(spec)
     spec.setdefault("enableServiceLinks", True)
@@ -25,17 +30,25 @@ def prepare(write: Write) -> None:
     _tolerate_lost_nodes(spec)
     pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
-        pod["status"]["conditions"] = [_GATED]
+        pod["status"]["conditions"] = [{**_GATED, "lastTransitionTime": write.state.timestamp()}]
 
 
 _GATED = {
     "type": "PodScheduled",
     "status": "False",
     "lastProbeTime": None,
-    "lastTransitionTime": None,
     "reason": "SchedulingGated",
     "message": "Scheduling is blocked due to non-empty scheduling gates",
 }
+
+
+def _complete_status(status: Object, before: Object) -> None:
+    """Set what a kubelet leaves to the server."""
+    if "qosClass" in before:
+        status["qosClass"] = before["qosClass"]
+    if status.get("podIP"):
+        addresses = status.get("podIPs") or [{}]
+        status["podIPs"] = [{"ip": status["podIP"]}, *addresses[1:]]
 
 
 def _set_service_account(write: Write, spec: Object) -> None:

@@ -1,9 +1,23 @@
-"""PriorityClasses and PodDisruptionBudgets: the rules beyond their shapes."""
+"""PriorityClasses, PodDisruptionBudgets, Leases, ConfigMaps and Secrets: the rules beyond their shapes."""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator
 
 from gangline.sandbox.failures import Cause
+from gangline.sandbox.store import Object
 from gangline.sandbox.strategies.strategy import Strategy, Write
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
+_MAP_LIMIT_BYTES = 1024 * 1024
+_PERCENTAGE_RULE = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', "
+    "regex used for validation is '[0-9]+%')"
+)
+_CONFIG_KEY_RULE = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
+    "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -18,7 +32,10 @@ def _broken_priority_class_rules(write: Write) -> list[Cause]:
         changed = [field for field in fields if write.new.get(field) != write.old.get(field)]
         return [Cause.forbidden(field, "may not be changed in an update.") for field in changed]
     if name.startswith("system-") and SYSTEM_PRIORITIES.get(name) != value:
-        detail = "priority class names with 'system-' prefix are reserved for system use only"
+        detail = (
+            "priority class names with 'system-' prefix are reserved for system use only. "
+            f"error: {name} is not a known system priority class"
+        )
         return [Cause.forbidden("metadata.name", detail)]
     if value > _HIGHEST_USER_PRIORITY and name not in SYSTEM_PRIORITIES:
         detail = f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}"
@@ -27,11 +44,82 @@ def _broken_priority_class_rules(write: Write) -> list[Cause]:
 
 
 def _broken_budget_rules(write: Write) -> list[Cause]:
+    if write.subresource:
+        return []
     spec = write.new.get("spec") or {}
+    problems: list[Cause] = []
     if "minAvailable" in spec and "maxUnavailable" in spec:
-        return [Cause.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")]
-    return []
+        shown = {
+            "MinAvailable": spec["minAvailable"],
+            "Selector": spec.get("selector"),
+            "MaxUnavailable": spec["maxUnavailable"],
+            "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
+        }
+        problems.append(Cause.invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set"))
+    for field in ("minAvailable", "maxUnavailable"):
+        problems.extend(_share_problems(spec.get(field), f"spec.{field}"))
+    problems.extend(selector_problems(spec.get("selector") or {}, "spec.selector"))
+    return problems
+
+
+def _share_problems(share: int | str | None, path: str) -> Iterator[Cause]:
+    """Check a number of pods, or a percentage of them."""
+    match share:
+        case int() if share < 0:
+            yield Cause.invalid(path, share, "must be greater than or equal to 0")
+        case str() if not re.fullmatch("[0-9]+%", share):
+            yield Cause.invalid(path, share, _PERCENTAGE_RULE)
+        case str() if int(share[:-1]) > 100:
+            yield Cause.invalid(path, share, "must not be greater than 100%")
+
+
+def selector_problems(selector: Object, path: str) -> Iterator[Cause]:
+    """Check the operators of a label selector."""
+    for index, requirement in enumerate(selector.get("matchExpressions") or ()):
+        operator = requirement.get("operator") or ""
+        if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+            yield Cause.invalid(f"{path}.matchExpressions[{index}].operator", operator, "not a valid selector operator")
+
+
+def _broken_lease_rules(write: Write) -> list[Cause]:
+    spec = write.new.get("spec") or {}
+    problems = []
+    if spec.get("leaseDurationSeconds", 1) <= 0:
+        detail = "must be greater than 0"
+        problems.append(Cause.invalid("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], detail))
+    if spec.get("leaseTransitions", 0) < 0:
+        detail = "must be greater than or equal to 0"
+        problems.append(Cause.invalid("spec.leaseTransitions", spec["leaseTransitions"], detail))
+    return problems
+
+
+def _prepare_secret(write: Write) -> None:
+    texts = write.new.pop("stringData", None) or {}
+    if texts:
+        encoded = {key: b64encode(text.encode()).decode() for key, text in texts.items()}
+        write.new["data"] = {**(write.new.get("data") or {}), **encoded}
+
+
+def _broken_map_rules(write: Write) -> list[Cause]:
+    """Check what ConfigMaps and Secrets hold."""
+    held = {field: write.new.get(field) or {} for field in ("data", "binaryData")}
+    problems = [
+        Cause.invalid(f"{field}[{key}]", key, _CONFIG_KEY_RULE)
+        for field, values in held.items()
+        for key in values
+        if not re.fullmatch("[-._a-zA-Z0-9]+", key)
+    ]
+    if sum(len(value) for values in held.values() for value in values.values()) > _MAP_LIMIT_BYTES:
+        field = "[]" if write.kind.kind == "ConfigMap" else "data"
+        problems.append(Cause("FieldValueTooLong", f"Too long: may not be more than {_MAP_LIMIT_BYTES} bytes", field))
+    if write.old and write.old.get("immutable"):
+        changed = [field for field in ("immutable", *held) if write.new.get(field) != write.old.get(field)]
+        problems.extend(Cause.forbidden(field, "field is immutable when `immutable` is set") for field in changed)
+    return problems
 
 
 PRIORITY_CLASS = Strategy(prepare=_prepare_priority_class, validate=_broken_priority_class_rules)
+LEASE = Strategy(validate=_broken_lease_rules)
+CONFIG_MAP = Strategy(validate=_broken_map_rules)
+SECRET = Strategy(prepare=_prepare_secret, validate=_broken_map_rules)
 DISRUPTION_BUDGET = Strategy(validate=_broken_budget_rules)

@@ -16,6 +16,11 @@ def _prepare(write: Write) -> None:
     template = _template(write.new)
     if "spec" in template:
         default_containers(template["spec"])
+    strategy = (write.new.get("spec") or {}).get("strategy") or {}
+    if strategy.get("type") == "RollingUpdate":
+        strategy.setdefault("rollingUpdate", {})
+        for field in ("maxUnavailable", "maxSurge"):
+            strategy["rollingUpdate"].setdefault(field, "25%")
 
 
 def _prepare_job(write: Write) -> None:
@@ -35,6 +40,7 @@ def _prepare_job(write: Write) -> None:
     labels |= dict.fromkeys(_JOB_NAME_LABELS, metadata["name"])
     template = spec["template"].setdefault("metadata", {})
     template["labels"] = {**(template.get("labels") or {}), **labels}
+    metadata.setdefault("labels", dict(template["labels"]))
     spec.setdefault("selector", {}).setdefault("matchLabels", {})[_JOB_UID_LABELS[0]] = metadata["uid"]
 
 
@@ -51,10 +57,14 @@ def _broken_rules(write: Write) -> list[Cause]:
 def _broken_job_rules(write: Write) -> list[Cause]:
     if write.subresource:
         return []
-    problems = list(spec_problems(_template(write.new).get("spec") or {}, "spec.template.spec"))
+    problems = list(_selector_problems(write.new["spec"]))
+    problems += spec_problems(_template(write.new).get("spec") or {}, "spec.template.spec")
     policy = (_template(write.new).get("spec") or {}).get("restartPolicy")
     if policy not in ("OnFailure", "Never"):
-        problems.append(Cause.unsupported("spec.template.spec.restartPolicy", policy or "", ("OnFailure", "Never")))
+        detail = 'valid values: "OnFailure", "Never"'
+        problems.append(Cause.required("spec.template.spec.restartPolicy", detail))
+    if write.new["spec"].get("completionMode") == "Indexed" and write.new["spec"].get("completions") is None:
+        problems.append(Cause.required("spec.completions", "when completion mode is Indexed"))
     if write.old is not None:
         is_suspended = bool((write.old.get("spec") or {}).get("suspend"))
         frozen = ("selector", "completions", *(() if is_suspended else ("template",)))
@@ -63,20 +73,40 @@ def _broken_job_rules(write: Write) -> list[Cause]:
 
 
 def _problems(write: Write) -> Iterator[Cause]:
-    template = _template(write.new)
-    selector = write.new["spec"].get("selector") or {}
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+    template, spec = _template(write.new), write.new["spec"]
+    selector = spec.get("selector")
+    labels = (template.get("metadata") or {}).get("labels")
+    if selector is None:
+        yield Cause.required("spec.selector")
+    elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield Cause.invalid("spec.selector", selector, "empty selector is invalid for deployment")
-    elif any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+    if selector is None or any((labels or {}).get(key) != each for key, each in _wanted(spec).items()):
         yield Cause.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
-    if not (template.get("spec") or {}).get("containers"):
-        yield Cause.required("spec.template.spec.containers")
+    strategy = spec.get("strategy")
+    if strategy and strategy["type"] not in ("Recreate", "RollingUpdate"):
+        shown = {"Type": strategy["type"], "RollingUpdate": strategy.get("rollingUpdate")}
+        yield Cause.unsupported("spec.strategy", shown, ("Recreate", "RollingUpdate"))
     yield from spec_problems(template.get("spec") or {}, "spec.template.spec")
     if (template.get("spec") or {}).get("restartPolicy") not in (None, "Always"):
         yield Cause.unsupported("spec.template.spec.restartPolicy", template["spec"]["restartPolicy"], ("Always",))
     if write.old is not None:
         yield from _immutable(write, ("selector",))
+
+
+def _wanted(spec: Object) -> dict[str, str]:
+    return (spec.get("selector") or {}).get("matchLabels") or {}
+
+
+def _selector_problems(spec: Object) -> Iterator[Cause]:
+    """Check that a Job's selector is the one that it got."""
+    wanted = _wanted(spec)
+    if spec.get("manualSelector") or set(wanted) == {_JOB_UID_LABELS[0]}:
+        return
+    yield Cause.invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated")
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if any((labels or {}).get(key) != each for key, each in wanted.items()):
+        detail = "`selector` does not match template `labels`"
+        yield Cause.invalid("spec.template.metadata.labels", labels, detail)
 
 
 def _immutable(write: Write, fields: tuple[str, ...]) -> Iterator[Cause]:

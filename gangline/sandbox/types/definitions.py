@@ -9,6 +9,12 @@ import msgspec
 from gangline.sandbox.kinds import BUILT_IN, Kind
 from gangline.sandbox.types.overlay import OVERLAY
 
+_CHECKED_BY_STRATEGIES = (
+    *(f"io.k8s.api.apps.v1.{kind}Spec" for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
+    "io.k8s.api.batch.v1.JobSpec",
+    "io.k8s.api.core.v1.PodSpec",
+    "io.k8s.api.core.v1.Taint",
+)
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
@@ -19,6 +25,8 @@ def _document() -> dict[str, Any]:
         properties = document["definitions"][name]["properties"]
         for field, rules in fields.items():
             properties[field] = {**properties[field], **rules}
+    for name in _CHECKED_BY_STRATEGIES:
+        document["definitions"][name].pop("required", None)
     for kind in BUILT_IN:
         if "status" in kind.subresources:
             name = document["kinds"][f"{kind.api_version} {kind.kind}"]

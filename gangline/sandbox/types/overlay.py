@@ -5,6 +5,14 @@ from typing import Any, Final
 _SCHEME: Final = {"scheme": {"default": "HTTP"}}
 _PROBE: Final = {"default": 1}
 
+# Go writes these although they are empty.
+_NULL: Final = {"default": None}
+_EMPTY: Final = {"default": ""}
+_NODE_INFO: Final = (
+    *("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion"),
+    *("kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture"),
+)
+
 OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "io.k8s.api.core.v1.PodSpec": {
         "restartPolicy": {"default": "Always", "enum": ["Always", "OnFailure", "Never"]},
@@ -23,18 +31,38 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "resources": {"default": {}},
     },
     "io.k8s.api.core.v1.ContainerPort": {
-        "protocol": {"default": "TCP", "enum": ["TCP", "UDP", "SCTP"]},
+        "protocol": {"default": "TCP", "enum": ["SCTP", "TCP", "UDP"]},
     },
+    "io.k8s.api.core.v1.PodCondition": {"lastProbeTime": _NULL, "lastTransitionTime": _NULL},
+    "io.k8s.api.core.v1.ContainerStatus": {"lastState": {"default": {}}},
+    "io.k8s.api.core.v1.HostPathVolumeSource": {"type": _EMPTY},
+    "io.k8s.api.core.v1.Node": {"spec": {"default": {}}},
+    "io.k8s.api.core.v1.NodeStatus": {
+        "daemonEndpoints": {"default": {"kubeletEndpoint": {"Port": 0}}},
+        "nodeInfo": {"default": dict.fromkeys(_NODE_INFO, "")},
+    },
+    "io.k8s.api.core.v1.NodeCondition": {"lastHeartbeatTime": _NULL, "lastTransitionTime": _NULL},
+    "io.k8s.api.core.v1.Event": {
+        "eventTime": _NULL,
+        "firstTimestamp": _NULL,
+        "lastTimestamp": _NULL,
+        "reportingComponent": _EMPTY,
+        "reportingInstance": _EMPTY,
+        "source": {"default": {}},
+    },
+    "io.k8s.api.events.v1.Event": {
+        "eventTime": _NULL,
+        "deprecatedFirstTimestamp": _NULL,
+        "deprecatedLastTimestamp": _NULL,
+        "deprecatedSource": {"default": {}},
+    },
+    "io.k8s.api.coordination.v1.Lease": {"spec": {"default": {}}},
     "io.k8s.api.core.v1.Toleration": {
-        "operator": {"enum": ["Equal", "Exists", "Lt", "Gt"]},
-        "effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
-    },
-    "io.k8s.api.core.v1.Taint": {
+        "operator": {"enum": ["Equal", "Exists"]},
         "effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
     },
     "io.k8s.api.core.v1.TopologySpreadConstraint": {
         "whenUnsatisfiable": {"enum": ["DoNotSchedule", "ScheduleAnyway"]},
-        "maxSkew": {"minimum": 1},
     },
     "io.k8s.api.core.v1.Probe": {
         "timeoutSeconds": _PROBE,
@@ -63,9 +91,7 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "revisionHistoryLimit": {"default": 10},
         "progressDeadlineSeconds": {"default": 600},
     },
-    "io.k8s.api.apps.v1.DeploymentStrategy": {
-        "type": {"default": "RollingUpdate", "enum": ["Recreate", "RollingUpdate"]}
-    },
+    "io.k8s.api.apps.v1.DeploymentStrategy": {"type": {"default": "RollingUpdate"}},
     "io.k8s.api.apps.v1.RollingUpdateDeployment": {
         "maxSurge": {"default": "25%"},
         "maxUnavailable": {"default": "25%"},
@@ -73,7 +99,9 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "io.k8s.api.apps.v1.StatefulSetSpec": {
         "replicas": {"default": 1, "minimum": 0},
         "podManagementPolicy": {"default": "OrderedReady", "enum": ["OrderedReady", "Parallel"]},
-        "updateStrategy": {"default": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}},
+        "updateStrategy": {
+            "default": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "partition": 0}}
+        },
         "revisionHistoryLimit": {"default": 10},
         "persistentVolumeClaimRetentionPolicy": {"default": {"whenDeleted": "Retain", "whenScaled": "Retain"}},
     },
@@ -97,7 +125,7 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "io.k8s.api.apps.v1.ReplicaSetStatus": {"replicas": {"default": 0}},
     "io.k8s.api.apps.v1.StatefulSetStatus": {"replicas": {"default": 0}, "availableReplicas": {"default": 0}},
     "io.k8s.api.scheduling.v1.PriorityClass": {
-        "preemptionPolicy": {"default": "PreemptLowerPriority", "enum": ["Never", "PreemptLowerPriority"]},
+        "preemptionPolicy": {"default": "PreemptLowerPriority", "enum": ["PreemptLowerPriority", "Never"]},
     },
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec": {
         "conversion": {"default": {"strategy": "None"}},

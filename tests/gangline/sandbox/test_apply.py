@@ -93,7 +93,7 @@ async def test_the_same_apply_twice_changes_nothing(rest: Rest, pod_groups: None
 
 
 async def test_an_apply_without_manager_is_refused(rest: Rest) -> None:
-    assert (await rest.patch(f"{CONFIG_MAPS}/a", config_map(), form="apply")).status == 400
+    assert (await rest.patch(f"{CONFIG_MAPS}/a", config_map(), form="apply")).status == 422
 
 
 async def test_objects_that_nobody_applied_have_no_managed_fields(rest: Rest) -> None:

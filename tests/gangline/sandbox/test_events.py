@@ -32,7 +32,7 @@ def new_event(**more: Any) -> dict[str, Any]:
         ({"eventTime": None}, ["eventTime"]),
         ({"action": ""}, ["action"]),
         ({"reason": ""}, ["reason"]),
-        ({"reportingController": ""}, ["reportingController"]),
+        ({"reportingController": ""}, ["reportingController"] * 3),
         ({"reportingInstance": "x" * 129}, ["reportingInstance"]),
         ({"note": "x" * 1025}, ["message"]),
         ({"type": "Odd"}, ["type"]),

@@ -181,7 +181,7 @@ async def test_the_log_has_every_version_in_order(rest: Rest) -> None:
     text = (await rest.get("/sandbox/log", after=str(int(created.version) - 1))).body
     lines = [json.loads(line) for line in text.splitlines()]
 
-    assert [line["type"] for line in lines] == ["ADDED", "MODIFIED", "DELETED"]
+    assert [line["type"] for line in lines] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
     assert [line["revision"] for line in lines] == sorted(line["revision"] for line in lines)
     assert {line["key"] for line in lines} == {"default/a"}
 

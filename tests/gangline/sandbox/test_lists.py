@@ -54,7 +54,7 @@ async def test_an_exact_revision_shows_the_past(rest: Rest) -> None:
     ("query", "status", "reason"),
     [
         ({"resourceVersion": "999999"}, 504, "Timeout"),
-        ({"resourceVersion": "x"}, 422, "Invalid"),
+        ({"resourceVersion": "x"}, 400, "BadRequest"),
         ({"resourceVersionMatch": "Exact"}, 422, "Invalid"),
         ({"resourceVersion": "0", "resourceVersionMatch": "Exact"}, 422, "Invalid"),
         ({"resourceVersion": "1", "resourceVersionMatch": "Newest"}, 422, "Invalid"),

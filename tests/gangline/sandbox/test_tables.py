@@ -74,7 +74,7 @@ async def test_a_table_watch_names_its_columns_once(rest: Rest) -> None:
         first, second = await watch.next(), await watch.next()
 
     assert len(first["object"]["columnDefinitions"]) == 9
-    assert second["object"]["columnDefinitions"] == []
+    assert second["object"]["columnDefinitions"] is None
     assert second["object"]["rows"][0]["cells"][0] == "b"
 
 

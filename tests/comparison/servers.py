@@ -1,0 +1,24 @@
+"""The two servers that are compared, each started empty, asked everything and stopped."""
+
+from typing import Any
+
+from gangline.sandbox.server import ApiServer
+from tests.comparison.sending import Server, answers
+from tests.comparison.stories import STORIES
+from tests.controlplane.build import binaries, release
+from tests.support.controlplane import ADMIN, ControlPlane
+
+Answers = dict[str, dict[str, Any]]
+
+
+async def of_sandbox() -> Answers:
+    """What the sandbox's API server answers."""
+    async with ApiServer(taint_new_nodes=True) as server:
+        return await answers(Server(url=server.url), STORIES)
+
+
+async def of_real_server() -> Answers:
+    """What a real API server answers, of the newest version; all its admission plugins at work, no controllers."""
+    async with ControlPlane(binaries(release()), controllers=False, without_plugins=()) as plane:
+        authority = str(plane.directory / "ca.crt")
+        return await answers(Server(url=plane.url, token=f"token-of-{ADMIN}", authority=authority), STORIES)
