@@ -7,7 +7,7 @@ from typing import assert_never
 import structlog
 
 from controller.core.index import Index
-from controller.core.rivals import QUIET_S, Rivals
+from controller.core.rivals import QUIET_S, Rivals, Verdict
 from controller.metrics import Kind, Metrics
 from controller.writer import Announcer
 from gangline.base.clock import Clock
@@ -98,7 +98,7 @@ class Ingest:
 
     def _watch_rivals(self, group: PodGroup) -> None:
         meta, version, now = group.metadata, group.metadata.resource_version, self._clock.now()
-        if self._rivals.observed(meta.uid, phase=group.status.phase, resource_version=version, now=now):
+        if self._rivals.observed(meta.uid, Verdict.of(group.status), resource_version=version, now=now):
             self._metrics.foreign_writers.inc()
             log.warning("foreign_status_writer", group=str(meta.key), uid=meta.uid, quiet_s=QUIET_S)
             self._announcer.foreign_writer(group, QUIET_S)

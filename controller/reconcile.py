@@ -9,7 +9,7 @@ import structlog
 from msgspec import Struct
 
 from controller.core.index import Index
-from controller.core.rivals import Rivals
+from controller.core.rivals import Rivals, Verdict
 from controller.core.status import Assessment, assess, is_ours
 from controller.metrics import Metrics, Outcome
 from controller.writer import Announcer, StatusWriter
@@ -159,12 +159,13 @@ class Reconciler:
 
     async def _write(self, group: PodGroup, assessment: Assessment, now: float) -> _Reconciled:
         uid, status = group.metadata.uid, assessment.status
+        verdict = Verdict.of(status)
         self._announce(group, assessment)
-        self._rivals.sends(uid, phase=status.phase or "")
+        self._rivals.sends(uid, verdict)
         written = await self._writer.write(group, status)
         if written.stored is not None:
             version = written.stored.metadata.resource_version
-            self._rivals.wrote(uid, phase=status.phase or "", resource_version=version)
+            self._rivals.wrote(uid, verdict, resource_version=version)
             self._index.replace_group(group, written.stored)
         if written.outcome in RETRIED:
             return _Reconciled(outcome=written.outcome, again_s=written.retry_after_s)

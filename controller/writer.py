@@ -146,7 +146,7 @@ class Announcer:
             group.metadata.key,
             group.metadata.uid,
             reason="ForeignStatusWriter",
-            note=f"another writer keeps changing the phase back; this status is left to it for {quiet_s:.0f} s. "
+            note=f"another writer keeps changing phase or counts back; this status is left to it for {quiet_s:.0f} s. "
             "Stop one of the two: --status-owner=other makes this controller only watch",
             action="GivingWay",
         )

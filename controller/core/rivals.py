@@ -1,29 +1,50 @@
-"""Another writer of the same status: noticed when it changes our phase back again and again, and given way to.
+"""Another writer of the same status: noticed when it changes our verdict back again and again, and given way to.
 
-A group is given up for `QUIET_S` once its phase was changed back `REVERSALS` times within `WINDOW_S`. `now` is monotonic.
+A group is given up for `QUIET_S` once its verdict was changed back `REVERSALS` times within `WINDOW_S`. `now` is monotonic.
 """
 
-from typing import Final
+from typing import Final, Self
 
 from msgspec import Struct
+
+from gangline.contract.podgroup import PodGroupStatus
 
 WINDOW_S: Final = 60.0
 REVERSALS: Final = 3
 QUIET_S: Final = 600.0
 
 
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What every controller of PodGroups writes, so that two of them can disagree: the phase, or the counts alone."""
+
+    phase: str = ""
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+    @classmethod
+    def of(cls, status: PodGroupStatus) -> Self:
+        """Read it from a status, in which absent is the same as empty or 0."""
+        return cls(
+            phase=status.phase or "",
+            running=status.running or 0,
+            succeeded=status.succeeded or 0,
+            failed=status.failed or 0,
+        )
+
+
 class _Claim(Struct, kw_only=True):
     """What we wrote last to one PodGroup, and what became of it."""
 
-    phase: str | None = None
+    verdict: Verdict | None = None
     resource_version: str = ""
-    sent: str | None = None
+    unanswered: frozenset[Verdict] = frozenset()
     reversed_at: tuple[float, ...] = ()
     quiet_until: float = float("-inf")
 
 
 class Rivals:
-    """Remembers per PodGroup, by UID, the phase that we wrote and when another writer changed it back."""
+    """Remembers per PodGroup, by UID, the verdict that we wrote and when another writer changed it back."""
 
     def __init__(self) -> None:
         self._claims: dict[str, _Claim] = {}
@@ -32,27 +53,28 @@ class Rivals:
         """Return of how many PodGroups something is remembered."""
         return len(self._claims)
 
-    def sends(self, uid: str, *, phase: str) -> None:
-        """Note the phase that is on its way: the watch may show it before the reply arrives."""
-        self._claims.setdefault(uid, _Claim()).sent = phase
+    def sends(self, uid: str, verdict: Verdict) -> None:
+        """Note the verdict that is on its way: the watch may show it before its reply, which may never come."""
+        claim = self._claims.setdefault(uid, _Claim())
+        claim.unanswered |= {verdict}
 
-    def wrote(self, uid: str, *, phase: str, resource_version: str) -> None:
-        """Note the phase that the API server has accepted from us, and the version that carries it.
+    def wrote(self, uid: str, verdict: Verdict, *, resource_version: str) -> None:
+        """Note the verdict that the API server has accepted from us, and the version that carries it.
 
         The PodGroup may have gone before its reply came: then there is nothing to remember.
         """
         claim = self._claims.get(uid)
         if claim is not None:
-            claim.phase, claim.sent, claim.resource_version = phase, None, resource_version
+            claim.verdict, claim.unanswered, claim.resource_version = verdict, frozenset(), resource_version
 
-    def observed(self, uid: str, *, phase: str | None, resource_version: str, now: float) -> bool:
+    def observed(self, uid: str, verdict: Verdict, *, resource_version: str, now: float) -> bool:
         """Take note of a version of the PodGroup; say whether this one made us give way."""
         claim = self._claims.get(uid)
-        if claim is None or claim.phase is None or phase in {claim.phase, claim.sent}:
+        if claim is None or claim.verdict is None or verdict in {claim.verdict, *claim.unanswered}:
             return False
         if _is_older(resource_version, claim.resource_version):
             return False
-        claim.phase = None
+        claim.verdict = None
         claim.reversed_at = (*(at for at in claim.reversed_at if now - at < WINDOW_S), now)
         if len(claim.reversed_at) < REVERSALS:
             return False

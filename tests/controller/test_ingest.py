@@ -5,7 +5,7 @@ import itertools
 from prometheus_client import CollectorRegistry
 
 from controller.core.index import Index
-from controller.core.rivals import QUIET_S, REVERSALS, Rivals
+from controller.core.rivals import QUIET_S, REVERSALS, Rivals, Verdict
 from controller.ingest import Ingest
 from controller.metrics import Metrics
 from controller.writer import Announcer
@@ -43,7 +43,7 @@ class Bench:
 def test_a_clock_that_is_set_hides_no_rival() -> None:
     bench = Bench()
     for version in range(0, 2 * REVERSALS, 2):
-        bench.rivals.sends(UID, phase="Running")
-        bench.rivals.wrote(UID, phase="Running", resource_version=str(version))
+        bench.rivals.sends(UID, Verdict(phase="Running"))
+        bench.rivals.wrote(UID, Verdict(phase="Running"), resource_version=str(version))
         bench.tell_phase("Scheduling", version + 1)
     assert bench.rivals.quiet_s(UID, bench.clock.now()) == QUIET_S

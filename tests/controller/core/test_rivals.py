@@ -1,6 +1,6 @@
 """Giving way to another writer of the phase, and to no one else."""
 
-from controller.core.rivals import QUIET_S, Rivals
+from controller.core.rivals import QUIET_S, Rivals, Verdict
 
 UID = "uid-1"
 
@@ -12,17 +12,19 @@ class War:
         self.rivals = Rivals()
         self.version = 0
 
-    def we_write(self, phase: str = "Running") -> None:
+    def we_write(self, phase: str = "Running", **counts: int) -> None:
         self.version += 1
-        self.rivals.sends(UID, phase=phase)
-        self.rivals.wrote(UID, phase=phase, resource_version=str(self.version))
+        verdict = Verdict(phase=phase, **counts)
+        self.rivals.sends(UID, verdict)
+        self.rivals.wrote(UID, verdict, resource_version=str(self.version))
 
-    def they_write(self, now: float, phase: str = "Scheduling") -> bool:
+    def they_write(self, now: float, phase: str = "Scheduling", **counts: int) -> bool:
         self.version += 1
-        return self.observe(now, phase, self.version)
+        return self.observe(now, phase, self.version, **counts)
 
-    def observe(self, now: float, phase: str, version: int) -> bool:
-        return self.rivals.observed(UID, phase=phase, resource_version=str(version), now=now)
+    def observe(self, now: float, phase: str, version: int, **counts: int) -> bool:
+        verdict = Verdict(phase=phase, **counts)
+        return self.rivals.observed(UID, verdict, resource_version=str(version), now=now)
 
 
 def test_three_reversals_within_a_minute_make_us_give_way_for_ten_minutes() -> None:
@@ -34,6 +36,14 @@ def test_three_reversals_within_a_minute_make_us_give_way_for_ten_minutes() -> N
     assert war.rivals.quiet_s(UID, 41.0) == QUIET_S - 1.0
     assert war.rivals.quiet_count(41.0) == 1
     assert war.rivals.quiet_s(UID, 40.0 + QUIET_S) == 0.0
+
+
+def test_counts_alone_are_worth_a_quarrel() -> None:
+    war, gave_way = War(), []
+    for now in (0.0, 1.0, 2.0):
+        war.we_write(running=3)
+        gave_way.append(war.they_write(now, "Running", running=5))
+    assert gave_way == [False, False, True]
 
 
 def test_three_reversals_in_more_than_a_minute_are_borne() -> None:
@@ -63,10 +73,20 @@ def test_a_write_that_is_observed_before_its_reply_is_no_reversal() -> None:
     war = War()
     war.we_write("Running")
     for now in range(10):
-        war.rivals.sends(UID, phase="Scheduling")
+        war.rivals.sends(UID, Verdict(phase="Scheduling"))
         assert not war.observe(float(now), "Scheduling", war.version + 1)
         war.we_write("Scheduling")
         war.we_write("Running")
+
+
+def test_writes_whose_replies_never_came_are_no_reversals() -> None:
+    war = War()
+    war.we_write(running=1)
+    for running in (2, 3, 4, 5):
+        war.rivals.sends(UID, Verdict(phase="Running", running=running))
+    for running in (2, 3, 4, 5):
+        war.version += 1
+        assert not war.observe(1.0, "Running", war.version, running=running)
 
 
 def test_versions_from_before_our_write_are_no_reversals() -> None:
@@ -93,7 +113,7 @@ def test_a_group_that_is_gone_is_forgotten() -> None:
 
 def test_a_reply_that_comes_after_the_group_is_gone_leaves_nothing_behind() -> None:
     rivals = Rivals()
-    rivals.sends(UID, phase="Running")
+    rivals.sends(UID, Verdict(phase="Running"))
     rivals.forget(UID)
-    rivals.wrote(UID, phase="Running", resource_version="1")
+    rivals.wrote(UID, Verdict(phase="Running"), resource_version="1")
     assert len(rivals) == 0
