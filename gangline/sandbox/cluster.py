@@ -23,10 +23,11 @@ class Sandbox:
     Nodes are `nodes` equal ones, or those of `cluster_file`. `bare` starts the API server alone: no kubelets, no
     controllers, no nodes. The kubeconfig is written to `kubeconfig`, else to a temporary directory that goes with the
     sandbox. If a part of the sandbox dies, the task that entered it is cancelled and leaving it raises the error.
+    Nodes renew leases every `heartbeat_s` seconds, and so lose touch when they stop; None: they are always there.
     Entering raises `ClusterFileError`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what there is to choose
         self,
         *,
         nodes: int = 3,
@@ -37,11 +38,13 @@ class Sandbox:
         kubeconfig: Path | None = None,
         bare: bool = False,
         pace: Pace | None = None,
+        heartbeat_s: float | None = None,
     ) -> None:
         self._uniform = uniform(nodes, cpu=cpu, memory=memory)
         self._cluster_file = cluster_file
         self._bare = bare
-        self._pace = pace
+        self._pace = pace or Pace()
+        self._heartbeat_s = heartbeat_s
         self._server = ApiServer(port=port)
         self._stack = AsyncExitStack()
         self._kubeconfig = kubeconfig
@@ -79,7 +82,9 @@ class Sandbox:
     async def _start(self, client: Client, groups: tuple[NodeGroup, ...], stack: AsyncExitStack) -> None:
         await register_nodes(client, groups)
         background = await stack.enter_async_context(_Background())
-        background.start("kubelets", run_kubelets(client, every_node=True, heartbeat_s=None))
+        background.start(
+            "kubelets", run_kubelets(client, every_node=True, heartbeat_s=self._heartbeat_s, speed=self._pace.speed)
+        )
         background.start("controllers", run_controllers(client, pace=self._pace))
 
 

@@ -47,14 +47,17 @@ async def _register(client: Client, body: dict[str, Any], places: asyncio.Semaph
         return True
 
 
-async def run_kubelets(client: Client, *, every_node: bool, heartbeat_s: float | None = HEARTBEAT_S) -> None:
+async def run_kubelets(
+    client: Client, *, every_node: bool, heartbeat_s: float | None = HEARTBEAT_S, speed: float = 1.0
+) -> None:
     """Run the pods of all nodes, or of those with the kubelets' label, until cancelled.
 
-    Heartbeats (leases) matter where a node lifecycle controller watches for them; None sends none.
+    Heartbeats (leases) matter where a node lifecycle controller watches for them; None sends none. With a `speed`
+    what pods take time for takes so much less.
     """
     pods = Informer(client, PODS, RunPod)
     nodes = Informer(client, NODES, RunNode)
-    kubelets = Kubelets(pods.cache, nodes.cache, every_node=every_node)
+    kubelets = Kubelets(pods.cache, nodes.cache, every_node=every_node, speed=speed)
     caches: Mapping[Resource, Cache[Any]] = {PODS: pods.cache, NODES: nodes.cache}
 
     def decide_served_node(key: Key, now: datetime) -> Decision:
@@ -73,7 +76,7 @@ async def run_kubelets(client: Client, *, every_node: bool, heartbeat_s: float |
         if new is None:
             return
         node_loop.enqueue(new.metadata.key)
-        if old is None:
+        if old is None or old.metadata.annotations != new.metadata.annotations:
             for pod in pods.cache:
                 if pod.spec.node_name == new.metadata.name:
                     pod_loop.enqueue(pod.metadata.key)

@@ -25,6 +25,9 @@ POD_SLOTS: Final = "110"
 KUBELET_LABEL: Final = "sandbox.gangline.dev/kubelet"
 """Nodes with this label are run by `gangline kubelets`, wherever they came from."""
 
+STOPPED_ANNOTATION: Final = "sandbox.gangline.dev/stopped"
+"""A node with this annotation has a kubelet that does nothing: no pod moves, no lease is renewed."""
+
 
 class ClusterFileError(ValueError):
     """The nodes that are asked for cannot be; the message says which and why."""

@@ -6,8 +6,18 @@ from typing import Any, Protocol
 from msgspec import Struct, to_builtins
 
 from gangline.contract.meta import Condition, ObjectMeta, OwnerReference
-from gangline.contract.node import NodeStatus
-from gangline.contract.pod import Container, ContainerStatus, Opaque, Pod, PodSpec, PodStatus, Quantity
+from gangline.contract.node import NodeSpec, NodeStatus, Taint
+from gangline.contract.pod import (
+    Container,
+    ContainerStatus,
+    Opaque,
+    Pod,
+    PodSpec,
+    PodStatus,
+    Quantity,
+    TerminatedState,
+    Toleration,
+)
 from gangline.contract.policy import LabelSelector
 
 
@@ -63,23 +73,45 @@ class RunningState(Struct, frozen=True, kw_only=True, rename="camel"):
     started_at: datetime | None = None
 
 
+class ExitState(TerminatedState, frozen=True, kw_only=True, rename="camel"):
+    """With what code a container exited."""
+
+    exit_code: int = 0
+
+
 class RunState(Struct, frozen=True, kw_only=True, rename="camel"):
     """State of a container that a kubelet wrote."""
 
     running: RunningState | None = None
+    terminated: ExitState | None = None
+
+
+class LastState(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a container ended the last time."""
+
+    terminated: ExitState | None = None
 
 
 class RunStatus(ContainerStatus, frozen=True, kw_only=True, rename="camel"):
     """Status of a container that a kubelet wrote."""
 
-    state: RunState | None = None  # type: ignore[assignment]  # the running half of the same field
+    state: RunState | None = None  # type: ignore[assignment]  # more of the same field
+    last_state: LastState | None = None
     restart_count: int | None = None
 
 
+class TimedToleration(Toleration, frozen=True, kw_only=True, rename="camel"):
+    """A toleration, and how long it holds against eviction."""
+
+    toleration_seconds: int | None = None
+
+
 class RunPodSpec(PodSpec, frozen=True, kw_only=True, rename="camel"):
-    """A pod's spec with images."""
+    """A pod's spec with images, and with what happens when its containers exit or its node is tainted."""
 
     containers: tuple[ImageContainer, ...] | None = None
+    restart_policy: str | None = None
+    tolerations: tuple[TimedToleration, ...] | None = None
 
 
 class RunPodStatus(PodStatus, frozen=True, kw_only=True, rename="camel"):
@@ -103,11 +135,38 @@ class RunNodeStatus(NodeStatus, frozen=True, kw_only=True, rename="camel"):
     conditions: tuple[Condition, ...] | None = None
 
 
+class TimedTaint(Taint, frozen=True, kw_only=True, rename="camel"):
+    """A taint, and since when it is there."""
+
+    time_added: datetime | None = None
+
+
+class RunNodeSpec(NodeSpec, frozen=True, kw_only=True, rename="camel"):
+    """A node's spec."""
+
+    taints: tuple[TimedTaint, ...] | None = None
+
+
 class RunNode(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A node as its kubelet sees it."""
+    """A node as its kubelet and the node controller see it."""
 
     metadata: Meta = Meta()
+    spec: RunNodeSpec = RunNodeSpec()
     status: RunNodeStatus = RunNodeStatus()
+
+
+class LeaseSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Until when a lease holds."""
+
+    renew_time: datetime | None = None
+    lease_duration_seconds: int = 40
+
+
+class Lease(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A lease."""
+
+    metadata: Meta = Meta()
+    spec: LeaseSpec = LeaseSpec()
 
 
 class ReplicaSetSpec(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -183,6 +242,97 @@ class Deployment(Struct, frozen=True, kw_only=True, rename="camel"):
     status: DeploymentStatus = DeploymentStatus()
 
 
+class Ordinals(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where numbers begin."""
+
+    start: int = 0
+
+
+class OrderedUpdate(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Down to which ordinal pods are replaced."""
+
+    partition: int = 0
+
+
+class StatefulSetStrategy(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who replaces the pods of an old template: the controller, or whoever deletes them."""
+
+    type: str = "RollingUpdate"
+    rolling_update: OrderedUpdate | None = None
+
+
+class ClaimTemplate(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A volume claim that each pod gets for itself."""
+
+    metadata: Meta = Meta()
+    spec: Opaque = {}
+
+
+class StatefulSetSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many numbered pods of which template, and in which order."""
+
+    replicas: int = 1
+    min_ready_seconds: int = 0
+    service_name: str = ""
+    pod_management_policy: str = "OrderedReady"
+    ordinals: Ordinals | None = None
+    selector: LabelSelector = LabelSelector()
+    template: Opaque = {}
+    update_strategy: StatefulSetStrategy = StatefulSetStrategy()
+    volume_claim_templates: tuple[ClaimTemplate, ...] | None = None
+
+
+class StatefulSetStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Counts of the StatefulSet's pods, and which templates they are of."""
+
+    replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    current_replicas: int = 0
+    updated_replicas: int = 0
+    current_revision: str = ""
+    update_revision: str = ""
+    collision_count: int = 0
+    observed_generation: int = 0
+
+
+class StatefulSet(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A StatefulSet."""
+
+    metadata: Meta = Meta()
+    spec: StatefulSetSpec = StatefulSetSpec()
+    status: StatefulSetStatus = StatefulSetStatus()
+
+
+class ExitCodes(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Exit codes, of one container or of any."""
+
+    container_name: str | None = None
+    operator: str = "In"
+    values: tuple[int, ...] = ()
+
+
+class ConditionPattern(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A condition of a pod."""
+
+    type: str = ""
+    status: str = "True"
+
+
+class FailureRule(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a failure of this sort means."""
+
+    action: str = "Count"
+    on_exit_codes: ExitCodes | None = None
+    on_pod_conditions: tuple[ConditionPattern, ...] | None = None
+
+
+class FailurePolicy(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Rules for failed pods, the first that matches counts."""
+
+    rules: tuple[FailureRule, ...] = ()
+
+
 class JobSpec(Struct, frozen=True, kw_only=True, rename="camel"):
     """How many pods at once, and how many in all."""
 
@@ -191,8 +341,9 @@ class JobSpec(Struct, frozen=True, kw_only=True, rename="camel"):
     backoff_limit: int = 6
     completion_mode: str = "NonIndexed"
     suspend: bool = False
-    active_deadline_seconds: int | None = None
-    ttl_seconds_after_finished: int | None = None
+    active_deadline_seconds: float | None = None
+    ttl_seconds_after_finished: float | None = None
+    pod_failure_policy: FailurePolicy | None = None
     template: Opaque = {}
 
 
@@ -216,6 +367,42 @@ class Job(Struct, frozen=True, kw_only=True, rename="camel"):
     metadata: Meta = Meta()
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
+
+
+class JobTemplate(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Of what a CronJob's Jobs are made."""
+
+    metadata: Meta = Meta()
+    spec: Opaque = {}
+
+
+class CronJobSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """When to start which Job."""
+
+    schedule: str = ""
+    time_zone: str | None = None
+    concurrency_policy: str = "Allow"
+    suspend: bool = False
+    starting_deadline_seconds: int | None = None
+    successful_jobs_history_limit: int = 3
+    failed_jobs_history_limit: int = 1
+    job_template: JobTemplate = JobTemplate()
+
+
+class CronJobStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which Jobs run, and when the last one was due."""
+
+    active: tuple[Opaque, ...] | None = None
+    last_schedule_time: datetime | None = None
+    last_successful_time: datetime | None = None
+
+
+class CronJob(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A CronJob."""
+
+    metadata: Meta = Meta()
+    spec: CronJobSpec = CronJobSpec()
+    status: CronJobStatus = CronJobStatus()
 
 
 def timestamp(at: datetime) -> str:

@@ -7,14 +7,14 @@ from gangline.kube.wire.requests import STRATEGIC_PATCH
 from gangline.kube.wire.resources import PODS
 from gangline.sandbox.actions import Decision, Delete, Patch
 from gangline.sandbox.cache import Cache
-from gangline.sandbox.objects import RunPod, Thing, timestamp
+from gangline.sandbox.objects import RunNode, RunPod, timestamp
 from gangline.sandbox.podlife import is_finished
 
 
 class LostPods:
     """Decides for every pod; `grace_s` is how long its node may be missing."""
 
-    def __init__(self, pods: Cache[RunPod], nodes: Cache[Thing], *, grace_s: float) -> None:
+    def __init__(self, pods: Cache[RunPod], nodes: Cache[RunNode], *, grace_s: float) -> None:
         self._pods = pods
         self._nodes = nodes
         self._grace_s = grace_s

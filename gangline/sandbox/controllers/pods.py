@@ -32,7 +32,7 @@ def ready_since(pod: RunPod) -> datetime | None:
     return None
 
 
-def available_in_s(pod: RunPod, min_ready_s: int, now: datetime) -> float | None:
+def available_in_s(pod: RunPod, min_ready_s: float, now: datetime) -> float | None:
     """Seconds until a pod has been Ready for long enough, 0 if it has; None if it is not Ready."""
     since = ready_since(pod)
     if since is None:
@@ -67,8 +67,15 @@ def _deletion_cost(pod: RunPod) -> int:
         return 0
 
 
-def make_pod(owner: Identified, resource: Resource, template: dict[str, Any], name_stem: str | None = None) -> Create:
-    """Build a pod of a template, controlled by its owner; the API server completes the name."""
+def make_pod(
+    owner: Identified,
+    resource: Resource,
+    template: dict[str, Any],
+    name_stem: str | None = None,
+    *,
+    name: str | None = None,
+) -> Create:
+    """Build a pod of a template, controlled by its owner; without a name the API server completes its stem."""
     template = deepcopy(template)
     metadata = template.get("metadata") or {}
     kept = {field: metadata[field] for field in ("labels", "annotations", "finalizers") if metadata.get(field)}
@@ -76,7 +83,7 @@ def make_pod(owner: Identified, resource: Resource, template: dict[str, Any], na
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
-            "generateName": f"{name_stem or owner.metadata.name}-",
+            **({"name": name} if name else {"generateName": f"{name_stem or owner.metadata.name}-"}),
             "namespace": owner.metadata.namespace,
             "ownerReferences": [owner_reference(owner, resource)],
             **kept,

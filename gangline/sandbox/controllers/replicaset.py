@@ -22,9 +22,10 @@ from gangline.sandbox.objects import ReplicaSet, ReplicaSetStatus, RunPod, wire
 class ReplicaSets:
     """Decides for every ReplicaSet."""
 
-    def __init__(self, replica_sets: Cache[ReplicaSet], pods: Cache[RunPod]) -> None:
+    def __init__(self, replica_sets: Cache[ReplicaSet], pods: Cache[RunPod], *, speed: float = 1.0) -> None:
         self._replica_sets = replica_sets
         self._pods = pods
+        self._speed = speed
 
     def decide(self, key: Key, now: datetime) -> Decision:
         """Say which pods to make, remove, adopt and release, and what the status is."""
@@ -33,7 +34,7 @@ class ReplicaSets:
             return Decision()
         claimed = claim(owner, owner.spec.selector, self._pods, owner_kind=REPLICA_SETS, child_kind=PODS)
         active = [pod for pod in claimed.children if is_active(pod)]
-        waits = [available_in_s(pod, owner.spec.min_ready_seconds, now) for pod in active]
+        waits = [available_in_s(pod, owner.spec.min_ready_seconds / self._speed, now) for pod in active]
         changes = () if owner.metadata.deletion_timestamp or claimed.actions else _fill(owner, active)
         return Decision(
             actions=(*claimed.actions, *changes, *_status(owner, active, available=waits.count(0.0))),

@@ -15,25 +15,44 @@ from gangline.kube.wire.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     JOBS,
+    LEASES,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     REPLICA_SETS,
+    SERVICE_ACCOUNTS,
     Resource,
 )
 from gangline.sandbox.actions import Decision
 from gangline.sandbox.cache import Cache
+from gangline.sandbox.controllers.accounts import DEFAULT, DefaultAccounts
+from gangline.sandbox.controllers.cronjob import CRON_JOBS, CronJobs
 from gangline.sandbox.controllers.deployment import Deployments
 from gangline.sandbox.controllers.disruption import Budget, Budgets
 from gangline.sandbox.controllers.gc import Collector
 from gangline.sandbox.controllers.job import Jobs
 from gangline.sandbox.controllers.namespace import NamespaceEnder
+from gangline.sandbox.controllers.nodes import NodeLifecycle, TaintEvictions, evicting_taints
 from gangline.sandbox.controllers.podgc import LostPods
 from gangline.sandbox.controllers.replicaset import ReplicaSets
 from gangline.sandbox.controllers.served import Served
+from gangline.sandbox.controllers.statefulset import CLAIMS, STATEFUL_SETS, StatefulSets
 from gangline.sandbox.informer import AnyInformer, Informer
-from gangline.sandbox.objects import Deployment, Identified, Job, Namespace, ReplicaSet, RunPod, Thing
+from gangline.sandbox.kubelet import LEASE_NAMESPACE
+from gangline.sandbox.objects import (
+    CronJob,
+    Deployment,
+    Identified,
+    Job,
+    Lease,
+    Namespace,
+    ReplicaSet,
+    RunNode,
+    RunPod,
+    StatefulSet,
+    Thing,
+)
 from gangline.sandbox.reconciler import Decider, Reconciler
 
 T = TypeVar("T", bound=Identified)
@@ -46,6 +65,13 @@ class Pace(Struct, frozen=True, kw_only=True):
     """From a node's end to the removal of its pods (there: about 50)."""
     job_backoff_s: float = 2.0
     """Before the replacement of a Job's first failed pod (there: about 10)."""
+    speed: float = 1.0
+    """How many times faster everything goes for which objects name seconds: run times, deadlines, tolerations."""
+
+    @property
+    def hurried_backoff_s(self) -> float:
+        """`job_backoff_s` at this speed."""
+        return self.job_backoff_s / self.speed
 
 
 class Watched:
@@ -55,8 +81,13 @@ class Watched:
         self.pods = Informer(client, PODS, RunPod)
         self.replica_sets = Informer(client, REPLICA_SETS, ReplicaSet)
         self.deployments = Informer(client, DEPLOYMENTS, Deployment)
+        self.stateful_sets = Informer(client, STATEFUL_SETS, StatefulSet)
+        self.claims = Informer(client, CLAIMS, Thing)
         self.jobs = Informer(client, JOBS, Job)
-        self.nodes = Informer(client, NODES, Thing)
+        self.cron_jobs = Informer(client, CRON_JOBS, CronJob)
+        self.nodes = Informer(client, NODES, RunNode)
+        self.leases = Informer(client, LEASES, Lease)
+        self.accounts = Informer(client, SERVICE_ACCOUNTS, Thing)
         self.namespaces = Informer(client, NAMESPACES, Namespace)
         self.budgets = Informer(client, POD_DISRUPTION_BUDGETS, Budget)
         definitions = Informer(client, CUSTOM_RESOURCE_DEFINITIONS, Thing)
@@ -64,8 +95,13 @@ class Watched:
             self.pods,
             self.replica_sets,
             self.deployments,
+            self.stateful_sets,
+            self.claims,
             self.jobs,
+            self.cron_jobs,
             self.nodes,
+            self.leases,
+            self.accounts,
             self.namespaces,
             self.budgets,
             definitions,
@@ -80,11 +116,16 @@ async def run_controllers(client: Client, *, pace: Pace | None = None) -> None:
     watched = Watched(client)
     collector = Collector(client, watched.informers)
     loops: dict[str, Reconciler[Any]] = {
-        "replicasets": _replica_sets(client, watched),
+        "replicasets": _replica_sets(client, watched, pace),
         "deployments": _deployments(client, watched),
+        "statefulsets": _stateful_sets(client, watched, pace),
         "jobs": _jobs(client, watched, pace),
+        "cronjobs": _cron_jobs(client, watched, pace),
         "budgets": _budgets(client, watched),
         "lost-pods": _lost_pods(client, watched, pace),
+        "nodes": _nodes(client, watched),
+        "taint-evictions": _taint_evictions(client, watched, pace),
+        "service-accounts": _accounts(client, watched),
         "namespaces": _namespaces(client, watched, collector.served),
         "garbage-collector": collector.loop,
     }
@@ -98,8 +139,8 @@ async def run_controllers(client: Client, *, pace: Pace | None = None) -> None:
             group.create_task(loop.run(needs), name=name)
 
 
-def _replica_sets(client: Client, watched: Watched) -> Reconciler[Key]:
-    controller = ReplicaSets(watched.replica_sets.cache, watched.pods.cache)
+def _replica_sets(client: Client, watched: Watched, pace: Pace) -> Reconciler[Key]:
+    controller = ReplicaSets(watched.replica_sets.cache, watched.pods.cache, speed=pace.speed)
     loop = _loop(client, watched, "replicasets", controller.decide)
     _wake_for_itself(watched.replica_sets, loop)
     _wake_owner(watched.pods, watched.replica_sets, lambda owner: owner.spec.selector, loop)
@@ -123,13 +164,29 @@ def _deployments(client: Client, watched: Watched) -> Reconciler[Key]:
     return loop
 
 
+def _stateful_sets(client: Client, watched: Watched, pace: Pace) -> Reconciler[Key]:
+    controller = StatefulSets(watched.stateful_sets.cache, watched.pods.cache, watched.claims.cache, speed=pace.speed)
+    loop = _loop(client, watched, "statefulsets", controller.decide)
+    _wake_for_itself(watched.stateful_sets, loop)
+    _wake_owner(watched.pods, watched.stateful_sets, lambda owner: owner.spec.selector, loop)
+    return loop
+
+
 def _jobs(client: Client, watched: Watched, pace: Pace) -> Reconciler[Key]:
-    controller = Jobs(watched.jobs.cache, watched.pods.cache, backoff_s=pace.job_backoff_s)
+    controller = Jobs(watched.jobs.cache, watched.pods.cache, backoff_s=pace.hurried_backoff_s, speed=pace.speed)
     watched.pods.listen(controller.observe)
     watched.jobs.listen(controller.forget)
     loop = _loop(client, watched, "jobs", controller.decide)
     _wake_for_itself(watched.jobs, loop)
     _wake_owner(watched.pods, watched.jobs, lambda _job: None, loop)
+    return loop
+
+
+def _cron_jobs(client: Client, watched: Watched, pace: Pace) -> Reconciler[Key]:
+    controller = CronJobs(watched.cron_jobs.cache, watched.jobs.cache, speed=pace.speed)
+    loop = _loop(client, watched, "cronjobs", controller.decide)
+    _wake_for_itself(watched.cron_jobs, loop)
+    _wake_owner(watched.jobs, watched.cron_jobs, lambda _cron_job: None, loop)
     return loop
 
 
@@ -153,13 +210,60 @@ def _lost_pods(client: Client, watched: Watched, pace: Pace) -> Reconciler[Key]:
     loop = _loop(client, watched, "lost-pods", controller.decide)
     _wake_for_itself(watched.pods, loop)
 
-    def wake_pods_of(old: Thing | None, new: Thing | None) -> None:
+    def wake_pods_of(old: RunNode | None, new: RunNode | None) -> None:
         if old is not None and new is None:
             for pod in watched.pods.cache:
                 if pod.spec.node_name == old.metadata.name:
                     loop.enqueue(pod.metadata.key)
 
     watched.nodes.listen(wake_pods_of)
+    return loop
+
+
+def _nodes(client: Client, watched: Watched) -> Reconciler[Key]:
+    controller = NodeLifecycle(watched.nodes.cache, watched.leases.cache)
+    loop = _loop(client, watched, "nodes", controller.decide)
+    _wake_for_itself(watched.nodes, loop)
+
+    def wake_node_of(old: Lease | None, new: Lease | None) -> None:
+        lease = new or old
+        if lease is not None and old is None and lease.metadata.namespace == LEASE_NAMESPACE:
+            loop.enqueue(Key("", lease.metadata.name))
+
+    watched.leases.listen(wake_node_of)
+    return loop
+
+
+def _taint_evictions(client: Client, watched: Watched, pace: Pace) -> Reconciler[Key]:
+    controller = TaintEvictions(watched.pods.cache, watched.nodes.cache, speed=pace.speed)
+    loop = _loop(client, watched, "taint-evictions", controller.decide)
+
+    def wake_if_tainted(_old: RunPod | None, new: RunPod | None) -> None:
+        node = watched.nodes.cache.get(Key("", new.spec.node_name)) if new is not None and new.spec.node_name else None
+        if new is not None and evicting_taints(node):
+            loop.enqueue(new.metadata.key)
+
+    def wake_pods_of(_old: RunNode | None, new: RunNode | None) -> None:
+        for pod in watched.pods.cache if evicting_taints(new) else ():
+            if new is not None and pod.spec.node_name == new.metadata.name:
+                loop.enqueue(pod.metadata.key)
+
+    watched.pods.listen(wake_if_tainted)
+    watched.nodes.listen(wake_pods_of)
+    return loop
+
+
+def _accounts(client: Client, watched: Watched) -> Reconciler[Key]:
+    controller = DefaultAccounts(watched.namespaces.cache, watched.accounts.cache)
+    loop = _loop(client, watched, "service-accounts", controller.decide)
+    _wake_for_itself(watched.namespaces, loop)
+
+    def wake_namespace_of(old: Thing | None, new: Thing | None) -> None:
+        account = new or old
+        if account is not None and account.metadata.name == DEFAULT:
+            loop.enqueue(Key("", account.metadata.namespace))
+
+    watched.accounts.listen(wake_namespace_of)
     return loop
 
 

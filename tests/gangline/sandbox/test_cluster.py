@@ -19,15 +19,17 @@ from gangline.kube.wire.resources import (
     POD_DISRUPTION_BUDGETS,
     PODS,
     REPLICA_SETS,
+    SERVICE_ACCOUNTS,
     Resource,
 )
 from gangline.sandbox.cluster import Sandbox
 from gangline.sandbox.controllers.disruption import Budget
 from gangline.sandbox.controllers.run import Pace
+from gangline.sandbox.controllers.statefulset import STATEFUL_SETS
 from gangline.sandbox.informer import Informer
 from gangline.sandbox.kubelets import register_nodes, run_kubelets
-from gangline.sandbox.nodes import ClusterFileError, NodeGroup
-from gangline.sandbox.objects import Deployment, Job, Namespace, ReplicaSet, RunNode, RunPod, Thing
+from gangline.sandbox.nodes import STOPPED_ANNOTATION, ClusterFileError, NodeGroup
+from gangline.sandbox.objects import Deployment, Job, Namespace, ReplicaSet, RunNode, RunPod, StatefulSet, Thing
 from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
 from tests.support.watching import until
 
@@ -381,3 +383,67 @@ async def test_body_keeps_its_own_exception_and_nothing_is_left() -> None:
     assert not sandbox.kubeconfig.parent.exists()
     with pytest.raises((ApiError, OSError)):
         await asyncio.open_connection("127.0.0.1", int(sandbox.url.rpartition(":")[2]))
+
+
+async def test_stateful_set_comes_up_and_is_updated(client: Client) -> None:
+    bound = always(template("db"))
+    bound["spec"]["nodeName"] = "node-0"
+    await client.create(STATEFUL_SETS, "default", workload(STATEFUL_SETS, "db", replicas=2, template=bound))
+    await until(client, STATEFUL_SETS, StatefulSet, lambda sets: sets[0].status.ready_replicas == 2)
+
+    bound["metadata"]["labels"]["version"] = "2"
+    await client.patch(STATEFUL_SETS, Key("default", "db"), {"spec": {"template": bound}})
+
+    def is_updated(sets: list[StatefulSet]) -> bool:
+        status = sets[0].status
+        is_new = status.observed_generation == 2 and status.current_revision == status.update_revision
+        return is_new and status.updated_replicas == status.ready_replicas == 2
+
+    await until(client, STATEFUL_SETS, StatefulSet, is_updated)
+    pods, _ = await client.list(PODS, RunPod, namespace="default")
+    assert sorted(pod.metadata.name for pod in pods) == ["db-0", "db-1"]
+    assert {(pod.metadata.labels or {})["version"] for pod in pods} == {"2"}
+
+
+async def test_namespaces_have_a_default_account(client: Client) -> None:
+    await client.create(NAMESPACES, "", {"metadata": {"name": "own"}})
+
+    def uids(accounts: list[Thing]) -> list[str]:
+        return [each.metadata.uid for each in accounts if each.metadata.key == Key("own", "default")]
+
+    first = uids(await until(client, SERVICE_ACCOUNTS, Thing, lambda accounts: bool(uids(accounts))))
+    await client.delete(SERVICE_ACCOUNTS, Key("own", "default"))
+    await until(client, SERVICE_ACCOUNTS, Thing, lambda accounts: uids(accounts) not in ([], first))
+
+
+async def test_a_node_that_stops_is_tainted_and_loses_its_pods() -> None:
+    async with (
+        Sandbox(nodes=1, pace=Pace(speed=1000), heartbeat_s=0.2) as sandbox,
+        connect(str(sandbox.kubeconfig), user_agent="test") as client,
+    ):
+        pod = {"metadata": {"name": "p"}, "spec": {**always(template("p"))["spec"], "nodeName": "node-0"}}
+        await client.create(PODS, "default", pod)
+        await until(client, PODS, RunPod, lambda pods: pods[0].status.phase == "Running")
+
+        await client.patch(NODES, Key("", "node-0"), {"metadata": {"annotations": {STOPPED_ANNOTATION: "true"}}})
+        (node,) = await until(client, NODES, RunNode, lambda nodes: bool(nodes[0].spec.taints))
+        await until(client, PODS, RunPod, lambda pods: pods[0].metadata.deletion_timestamp is not None)
+        await client.patch(NODES, Key("", "node-0"), {"metadata": {"annotations": {STOPPED_ANNOTATION: None}}})
+        await until(client, NODES, RunNode, lambda nodes: not nodes[0].spec.taints)
+        await until(client, PODS, RunPod, lambda pods: not pods)
+
+    assert {taint.effect for taint in node.spec.taints or ()} == {"NoExecute", "NoSchedule"}
+    assert {taint.key for taint in node.spec.taints or ()} == {"node.kubernetes.io/unreachable"}
+
+
+async def test_speed_lets_long_jobs_end_soon() -> None:
+    async with (
+        Sandbox(nodes=1, pace=Pace(speed=3600)) as sandbox,
+        connect(str(sandbox.kubeconfig), user_agent="test") as client,
+    ):
+        body = template("sums", **{RUN_SECONDS_ANNOTATION: "1800"})
+        body["spec"]["nodeName"] = "node-0"
+        spec = {"template": body, "completions": 2}
+        await client.create(JOBS, "default", {"metadata": {"name": "sums"}, "spec": spec})
+
+        await until(client, JOBS, Job, lambda jobs: jobs[0].status.succeeded == 2)

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from gangline.sandbox.actions import Decision
@@ -218,3 +219,63 @@ def test_indexed_job_makes_each_index_once() -> None:
 def test_completed_indexes_are_written_as_runs(indexes: tuple[int, ...], text: str) -> None:
     assert indexed.render(indexes) == text
     assert indexed.parse(text) == set(indexes)
+
+
+def exited(name: str, code: int, *conditions: str) -> RunPod:
+    """A pod of the Job that failed with this code, and with these conditions."""
+    body = msgspec.to_builtins(mine(name, phase="Failed"))
+    body["status"]["containerStatuses"] = [{"name": "main", "state": {"terminated": {"exitCode": code}}}]
+    body["status"]["conditions"] = [{"type": type_, "status": "True"} for type_ in conditions]
+    return msgspec.convert(body, RunPod)
+
+
+FAIL_42 = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
+IGNORE_DISRUPTION = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+FAIL_OTHERS = {"action": "FailJob", "onExitCodes": {"containerName": "main", "operator": "NotIn", "values": [1, 2]}}
+
+
+@pytest.mark.parametrize(
+    ("rules", "pod", "failed", "message"),
+    [
+        pytest.param(
+            [FAIL_42],
+            exited("a", 42),
+            1,
+            "Container main for pod team/a failed with exit code 42 matching FailJob rule at index 0",
+            id="an exit code that nothing helps against",
+        ),
+        pytest.param([FAIL_42], exited("a", 1), 1, None, id="another exit code"),
+        pytest.param(
+            [IGNORE_DISRUPTION, FAIL_42], exited("a", 42, "DisruptionTarget"), 0, None, id="the first rule counts"
+        ),
+        pytest.param(
+            [FAIL_OTHERS],
+            exited("a", 3),
+            1,
+            "Container main for pod team/a failed with exit code 3 matching FailJob rule at index 0",
+            id="all but these exit codes",
+        ),
+        pytest.param([{**FAIL_42, "action": "Count"}], exited("a", 42), 1, None, id="counts"),
+    ],
+)
+def test_failure_policy_judges_failed_pods(
+    rules: list[dict[str, Any]], pod: RunPod, failed: int, message: str | None
+) -> None:
+    decision = Bench(job("sums", podFailurePolicy={"rules": rules}), pod).decide()
+    status = status_of(decision.actions)
+
+    assert status["failed"] == failed
+    assert [each["message"] for each in status.get("conditions", ()) if each["type"] == "Failed"] == (
+        [message] if message else []
+    )
+
+
+def test_restarts_count_towards_the_limit() -> None:
+    body = msgspec.to_builtins(mine("a", phase="Running"))
+    body["spec"]["restartPolicy"] = "OnFailure"
+    body["status"]["containerStatuses"] = [{"name": "main", "restartCount": 3}]
+
+    decision = Bench(job("sums", backoffLimit=2), msgspec.convert(body, RunPod)).decide()
+
+    assert conditions_of(decision) == {"FailureTarget": "BackoffLimitExceeded"}
+    assert deleted(decision) == ["a"]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +10,15 @@ from hypothesis import strategies as st
 from gangline.sandbox.actions import Decision, Delete
 from gangline.sandbox.admission import Admissions
 from gangline.sandbox.kubelet import Kubelets, decide_node
-from gangline.sandbox.nodes import KUBELET_LABEL
+from gangline.sandbox.nodes import KUBELET_LABEL, STOPPED_ANNOTATION
 from gangline.sandbox.objects import RunNode, RunPod
-from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION, START_DELAY_ANNOTATION
+from gangline.sandbox.podlife import (
+    EXIT_CODE_ANNOTATION,
+    READY_DELAY_ANNOTATION,
+    RUN_SECONDS_ANNOTATION,
+    START_DELAY_ANNOTATION,
+    is_backing_off,
+)
 from tests.support.workloads import NOW, cache_of, later, run_node, run_pod, status_of
 
 NODE = run_node("n", {"cpu": "4", "memory": "8Gi"})
@@ -77,9 +84,9 @@ def test_pod_ends_as_its_annotations_say(annotations: dict[str, str], phase: str
 @pytest.mark.parametrize(
     ("pod", "again_in_s"),
     [
-        pytest.param(run_pod("a", node="n", phase="Running", started=0), None, id="runs for ever"),
+        pytest.param(run_pod("a", node="n", phase="Running", started=0, ready=0), None, id="runs for ever"),
         pytest.param(
-            run_pod("a", node="n", phase="Running", started=0, annotations={RUN_SECONDS_ANNOTATION: "5"}),
+            run_pod("a", node="n", phase="Running", started=0, ready=0, annotations={RUN_SECONDS_ANNOTATION: "5"}),
             3.0,
             id="runs on",
         ),
@@ -254,3 +261,82 @@ def test_safety_accepted_pods_never_exceed_the_node(steps: list[Step]) -> None:
         used = admissions.used("n")
         assert used.get("cpu", 0) == sum(held.values()) <= 6
         assert used.get("pods", 0) == len(held) <= 3
+
+
+def after(pod: RunPod, decision: Decision, policy: str) -> RunPod:
+    """The pod with this restartPolicy, once what was decided has been written."""
+    body = msgspec.to_builtins(pod)
+    body["spec"]["restartPolicy"] = policy
+    body["status"] |= status_of(decision.actions)
+    return msgspec.convert(body, RunPod)
+
+
+@pytest.mark.parametrize(
+    ("policy", "exit_code", "ends"),
+    [
+        ("Always", 0, False),
+        ("Always", 1, False),
+        ("OnFailure", 1, False),
+        ("OnFailure", 0, True),
+        ("Never", 1, True),
+    ],
+)
+def test_restart_policy_says_whether_containers_start_again(policy: str, exit_code: int, ends: bool) -> None:
+    notes = {RUN_SECONDS_ANNOTATION: "5", EXIT_CODE_ANNOTATION: str(exit_code)}
+    pod = after(run_pod("a", node="n", phase="Running", started=0, ready=0, annotations=notes), Decision(), policy)
+
+    exited = after(pod, decided(pod, seconds=5), policy)
+
+    assert (exited.status.phase in ("Succeeded", "Failed")) == ends
+    assert is_backing_off(exited) != ends
+
+
+def test_containers_start_again_at_once_and_then_ever_later() -> None:
+    notes = {RUN_SECONDS_ANNOTATION: "5", EXIT_CODE_ANNOTATION: "1"}
+    pod = after(run_pod("a", node="n", phase="Running", started=0, ready=0, annotations=notes), Decision(), "Always")
+    cache = cache_of(pod)
+    watcher = Kubelets(cache, cache_of(NODE), every_node=True)
+    waits = []
+    moment = 0.0
+    for _ in range(6):
+        decision = watcher.decide_pod(pod.metadata.key, later(moment))
+        waits.append(decision.again_in_s)
+        moment += decision.again_in_s or 0.0
+        if decision.actions:
+            pod = after(pod, decision, "Always")
+            cache.put(pod)
+
+    assert waits == [5.0, None, None, 5.0, None, 10.0]
+    statuses = pod.status.container_statuses or ()
+    assert [(each.restart_count, each.last_state is not None) for each in statuses] == [(2, True)]
+
+
+def test_pod_is_ready_later_when_it_says_so() -> None:
+    notes = {READY_DELAY_ANNOTATION: "3"}
+    started = after(
+        run_pod("a", node="n", started=0, annotations=notes),
+        decided(run_pod("a", node="n", started=0, annotations=notes)),
+        "Always",
+    )
+    later_status = status_of(decided(started, seconds=3).actions)
+
+    assert started.status.phase == "Running"
+    assert decided(started, seconds=1) == Decision(again_in_s=2.0)
+    assert conditions_of(later_status)["Ready"] == "True"
+    assert later_status["containerStatuses"][0]["state"] == {"running": {"startedAt": "2026-11-30T12:00:00Z"}}
+
+
+def test_a_stopped_kubelet_does_nothing() -> None:
+    node = msgspec.structs.replace(
+        NODE, metadata=msgspec.structs.replace(NODE.metadata, annotations={STOPPED_ANNOTATION: "true"})
+    )
+    pod = run_pod("a", node="n")
+
+    assert kubelets(pod, nodes=(node,)).decide_pod(pod.metadata.key, NOW) == Decision()
+
+
+def test_speed_shortens_what_takes_time() -> None:
+    pod = run_pod("a", node="n", phase="Running", started=0, ready=0, annotations={RUN_SECONDS_ANNOTATION: "3600"})
+    fast = Kubelets(cache_of(pod), cache_of(NODE), every_node=True, speed=60)
+
+    assert fast.decide_pod(pod.metadata.key, NOW) == Decision(again_in_s=60.0)
