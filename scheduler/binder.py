@@ -13,7 +13,7 @@ from typing import NamedTuple, assert_never
 
 import structlog
 
-from gangline.contract.meta import Key
+from gangline.contract.meta import Key, ObjectMeta
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client
@@ -183,10 +183,7 @@ class Binder:
             return Refusal.STALE, "the PodGroup was deleted"
         except errors.ApiError as error:
             return Refusal.DROPPED, f"the PodGroup could not be read: {error}"
-        seen = (group.metadata.uid, group.metadata.resource_version)
-        if seen == (known.uid, known.resource_version):
-            return None
-        return Refusal.STALE, f"the PodGroup is at version {seen[1]}, planned with {known.resource_version}"
+        return _difference(known, group.metadata)
 
     async def _send(self, bind: Bind) -> Bound | Refused | Unknown:
         if not self._may_bind():
@@ -256,6 +253,19 @@ def _warn(event: str, bind: Bind, plan: _Plan, **details: str) -> None:
     say = log.debug if plan.has_warned else log.warning
     plan.has_warned = True
     say(event, gang=plan.gang, pod=f"{bind.namespace}/{bind.name}", uid=bind.uid, node=bind.node, **details)
+
+
+def _difference(known: GroupVersion, seen: ObjectMeta) -> tuple[Refusal, str] | None:
+    """Tell whether a plan that was made with one version of a PodGroup still holds for another."""
+    if seen.uid != known.uid:
+        return Refusal.STALE, "the PodGroup was deleted and made again"
+    if known.generation is not None and seen.generation is not None:
+        if seen.generation == known.generation:
+            return None
+        return Refusal.STALE, f"the PodGroup is at generation {seen.generation}, planned with {known.generation}"
+    if seen.resource_version == known.resource_version:
+        return None
+    return Refusal.STALE, f"the PodGroup is at version {seen.resource_version}, planned with {known.resource_version}"
 
 
 def _refused(bind: Bind, refusal: Refusal, message: str) -> Refused:

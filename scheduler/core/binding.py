@@ -322,7 +322,11 @@ def _version_to_confirm(gang: Gang, group: GroupFacts | None) -> GroupVersion | 
     if isinstance(known, int) and all(isinstance(version, int) and version <= known for version in versions):
         return None
     return GroupVersion(
-        namespace=group.key.namespace, name=group.key.name, uid=group.uid, resource_version=group.resource_version
+        namespace=group.key.namespace,
+        name=group.key.name,
+        uid=group.uid,
+        resource_version=group.resource_version,
+        generation=group.generation,
     )
 
 

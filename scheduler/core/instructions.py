@@ -14,18 +14,23 @@ class Bind(Struct, frozen=True, kw_only=True):
 
 
 class GroupVersion(Struct, frozen=True, kw_only=True):
-    """The version of a PodGroup that a plan was made with; to be compared with the API server's before the first bind."""
+    """The version of a PodGroup that a plan was made with; to be compared with the API server's before the first bind.
+
+    The generation is compared where both sides have one: it changes with the spec alone, and a plan depends on
+    nothing else. While a gang forms its status is written, which changes the resourceVersion.
+    """
 
     namespace: str
     name: str
     uid: str
     resource_version: str
+    generation: int | None = None
 
 
 class BindGang(Struct, frozen=True, kw_only=True, tag=True):
     """Send the binds of one plan together. Answered by Bound, Refused or Unknown for each bind.
 
-    With `confirm`, one GET first: another UID or resourceVersion refuses all as STALE.
+    With `confirm`, one GET first: another UID or version refuses all as STALE.
     With `nothing_bound`, the first bind goes alone: if it is refused, the rest is refused as DROPPED.
     """
 

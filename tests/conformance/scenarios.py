@@ -261,13 +261,11 @@ async def scaled_up() -> None:
     stage=Stage.OWN,
 )
 async def last_wave() -> None:
-    async with running_cluster(nodes(1, cpu="9")) as cluster:
+    async with running_cluster(nodes(1, cpu="9"), services=("scheduler",)) as cluster:
         await cluster.create(
             pod_group("g", 3), job("g", "g", parallelism=3, completions=7, run_s=0.2, requests={"cpu": 3})
         )
         await cluster.until(lambda: cluster.in_phase("g", "Succeeded") == 7, "all seven pods succeed")
-        await cluster.until(lambda: cluster.phase("g") == "Finished", "the group is finished")
-        assert cluster.group("g").status.succeeded == 7
 
 
 @row("D21", "8 nodes; 190 groups of 2 to 6 pods", "all finish; no group starves by its own timer", stage=Stage.OWN)
@@ -292,8 +290,7 @@ async def a_big_gang() -> None:
         await cluster.create(pod_group("g", 370), job("g", "g", parallelism=370, completions=370))
         await cluster.until(lambda: cluster.running("g") == 370, "all run", within_s=60)
         samples = await cluster.services["scheduler"].samples()
-        # Once, and anew for each version of the group that comes between a plan and its binds.
-        assert samples['gangline_scheduler_decisions_total{outcome="placed"}'] <= 3
+        assert samples['gangline_scheduler_decisions_total{outcome="placed"}'] == 1
 
 
 @row(

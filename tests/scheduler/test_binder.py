@@ -180,12 +180,19 @@ async def test_a_refusal_inside_a_started_gang_stops_nobody(tmp_path: Path) -> N
     assert kinds(results) == ["Bound", "Refused", "Bound"]
 
 
+def versioned(uid: str, version: str, generation: int) -> Answer:
+    return Answer(200, {"metadata": {"uid": uid, "resourceVersion": version, "generation": generation}})
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
         pytest.param(Answer(200, {"metadata": {"uid": "g1", "resourceVersion": "5"}}), Bound, id="same-version"),
         pytest.param(Answer(200, {"metadata": {"uid": "g1", "resourceVersion": "6"}}), Refusal.STALE, id="edited"),
         pytest.param(Answer(200, {"metadata": {"uid": "g2", "resourceVersion": "5"}}), Refusal.STALE, id="made-again"),
+        pytest.param(versioned("g1", "6", 2), Bound, id="its-status-written"),
+        pytest.param(versioned("g1", "6", 3), Refusal.STALE, id="its-spec-edited"),
+        pytest.param(versioned("g2", "6", 2), Refusal.STALE, id="made-again-as-before"),
         pytest.param(status(404), Refusal.STALE, id="deleted"),
         pytest.param(status(500), Refusal.DROPPED, id="unreadable"),
     ],
@@ -196,7 +203,7 @@ async def test_the_group_is_confirmed_before_the_first_bind(
     def script(asked: Asked) -> Answer:
         return answer if asked.path == GROUP else status(201)
 
-    confirm = GroupVersion(namespace="ns", name="g", uid="g1", resource_version="5")
+    confirm = GroupVersion(namespace="ns", name="g", uid="g1", resource_version="5", generation=2)
     async with binding(script, tmp_path) as harness:
         gang = BindGang(gang="g", binds=binds("a", "b"), nothing_bound=True, confirm=confirm)
         results = await harness.outcome(gang, 2)

@@ -16,6 +16,7 @@ class GroupFacts(Struct, frozen=True, kw_only=True):
     key: Key
     uid: str
     resource_version: str
+    generation: int | None = None
     created_s: float = 0.0
     min_member: int | None = None
     min_resources: tuple[tuple[str, int], ...] = ()
@@ -44,6 +45,7 @@ def group_facts(group: PodGroup) -> GroupFacts:
         key=group.metadata.key,
         uid=group.metadata.uid,
         resource_version=group.metadata.resource_version,
+        generation=group.metadata.generation,
         created_s=created_time(group.metadata),
         min_member=group.spec.min_member,
         min_resources=tuple(sorted(min_resources.items())),
