@@ -110,7 +110,7 @@ class Process:
             self._inbox.answer,
             metrics,
             workers=settings.bind_concurrency,
-            may_bind=self._may_bind,
+            time_to_bind_s=self._time_to_bind_s,
             is_known_node=self._scheduler.is_known_node,
         )
         self._recorder = EventRecorder(
@@ -177,10 +177,11 @@ class Process:
             ("conditions", self._status_writer.flush),
             ("events", self._recorder.flush),
         )
-        for what, finish in steps:
-            if not await finish(max(0.1, deadline - self._clock.now())):
-                log.warning("not_finished_in_time", what=what)
-        if self._lease is not None:
+        late = [what for what, finish in steps if not await finish(max(0.1, deadline - self._clock.now()))]
+        if late:
+            log.warning("not_finished_in_time", what=late)
+        if self._lease is not None and "binds" not in late:
+            # A bind that hangs may land for as long as nobody else can hold the lease: then let it run out.
             await self._lease.release()
         log.info("stopped")
 
@@ -225,8 +226,9 @@ class Process:
         again = set(await differences(self._scheduler, self._client))
         return [difference for difference in found if difference in again]
 
-    def _may_bind(self) -> bool:
-        return self._lease is None or self._lease.held
+    def _time_to_bind_s(self) -> float:
+        """Say by when a bind must have landed: before another scheduler can begin, even if the lease is lost meanwhile."""
+        return float("inf") if self._lease is None else self._lease.alone_s
 
     def _read_gauges(self) -> None:
         """Let each gauge be read when it is scraped."""
@@ -240,7 +242,7 @@ class Process:
             metrics.queue_age.labels(label).set_function(partial(self._inbox.oldest_age_s, urgency))
         metrics.before_scrape.refresh = self._refresh_gauges
         metrics.ready.set_function(lambda: not self.problems())
-        metrics.lease_held.set_function(self._may_bind)
+        metrics.lease_held.set_function(lambda: self._time_to_bind_s() > 0)
 
     def _refresh_gauges(self) -> None:
         """Set the gauges that take a pass over all gangs."""

@@ -18,6 +18,7 @@ from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client
 from gangline.kube.wire import errors
+from gangline.kube.wire.requests import WRITE_TIMEOUT_S
 from gangline.kube.wire.resources import POD_GROUPS, PODS
 from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Result, Unknown
 from scheduler.core.instructions import Bind, BindGang, GroupVersion, ReadPod
@@ -67,8 +68,9 @@ _Job = _Open | _Send | _Read
 class Binder:
     """Sends binds and reads; answers through `answer`, a synchronous callable.
 
-    `may_bind` says whether the lease is held; `is_known_node` whether the node still exists, since the
-    API server accepts a binding to a node that does not (201) and the pod is lost with it.
+    `time_to_bind_s` says how long a bind that begins now may take, 0 without the lease; `is_known_node` whether
+    the node still exists, since the API server accepts a binding to a node that does not (201) and the pod is lost
+    with it.
     """
 
     def __init__(
@@ -78,14 +80,14 @@ class Binder:
         metrics: Metrics,
         *,
         workers: int,
-        may_bind: Callable[[], bool],
+        time_to_bind_s: Callable[[], float],
         is_known_node: Callable[[str], bool],
     ) -> None:
         self._client = client
         self._answer = answer
         self._metrics = metrics
         self._workers = workers
-        self._may_bind = may_bind
+        self._time_to_bind_s = time_to_bind_s
         self._is_known_node = is_known_node
         self._jobs: asyncio.PriorityQueue[tuple[_Lane, int, _Job]] = asyncio.PriorityQueue()
         self._sequence = count()
@@ -186,13 +188,14 @@ class Binder:
         return _difference(known, group.metadata)
 
     async def _send(self, bind: Bind) -> Bound | Refused | Unknown:
-        if not self._may_bind():
+        within_s = min(self._time_to_bind_s(), WRITE_TIMEOUT_S)
+        if within_s <= 0:
             return _refused(bind, Refusal.DROPPED, "the lease is not held")
         if not self._is_known_node(bind.node):
             return _refused(bind, Refusal.DROPPED, f"node {bind.node} has gone since the plan was made")
         started = perf_counter()
         try:
-            await self._client.bind(Key(bind.namespace, bind.name), bind.uid, bind.node)
+            await self._client.bind(Key(bind.namespace, bind.name), bind.uid, bind.node, within_s=within_s)
         except errors.Conflict as error:
             return await self._resolve_conflict(bind, error)
         except errors.ApiError as error:

@@ -18,7 +18,14 @@ from gangline.kube.wire.changes import T, Unreadable
 from gangline.kube.wire.decode import ObjectDecoder, decoded
 from gangline.kube.wire.errors import ApiError, Conflict, Undecodable
 from gangline.kube.wire.patches import merge_patch
-from gangline.kube.wire.requests import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Request
+from gangline.kube.wire.requests import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_PATCH,
+    WRITE_TIMEOUT_S,
+    Request,
+)
 from gangline.kube.wire.resources import Resource
 
 __all__ = [
@@ -179,9 +186,9 @@ class Client:
         """Delete an object, and only the one with this UID where given."""
         await self.send(requests.delete(resource, key, uid=uid, grace_period_s=grace_period_s, propagation=propagation))
 
-    async def bind(self, key: Key, uid: str, node: str) -> None:
-        """Bind the pod with this UID to a node; whatever a success carries is not looked at."""
-        await self.send(requests.bind(key, uid, node))
+    async def bind(self, key: Key, uid: str, node: str, *, within_s: float = WRITE_TIMEOUT_S) -> None:
+        """Bind the pod with this UID to a node, in this time; whatever a success carries is not looked at."""
+        await self.send(requests.bind(key, uid, node, within_s=within_s))
 
     async def evict(self, key: Key, *, uid: str | None = None) -> None:
         """Evict a pod; TooManyRequests means that a disruption budget forbids it now."""

@@ -63,19 +63,23 @@ class Connection:
         """Send the request and return the answer, of which only the head has been read.
 
         Raises ApiError for everything outside 2xx. A 401 or a failed handshake has the credentials and certificates
-        read again and the request sent once more: neither can have been acted on.
+        read again and the request sent once more, within its time: neither can have been acted on.
         """
+        deadline = self._clock.now() + request.timeout_s
         access = await self._current()
         try:
-            return await self._attempt(request, access)
+            return await self._attempt(request, access, deadline)
         except (Unauthorized, CertificateRefused):
-            return await self._attempt(request, await self._renewed(access))
+            return await self._attempt(request, await self._renewed(access), deadline)
 
-    async def _attempt(self, request: Request, access: Access) -> aiohttp.ClientResponse:
+    async def _attempt(self, request: Request, access: Access, deadline: float) -> aiohttp.ClientResponse:
+        left_s = deadline - self._clock.now()
+        if left_s <= 0:
+            raise Unreachable("no time left to send it: reading the credentials took too long")
         session = self._calls if request.silence_s is None else self._watches
         timeout = aiohttp.ClientTimeout(
-            total=request.timeout_s,
-            sock_connect=min(CONNECT_TIMEOUT_S, request.timeout_s),
+            total=left_s,
+            sock_connect=min(CONNECT_TIMEOUT_S, left_s),
             sock_read=request.silence_s,
         )
         try:

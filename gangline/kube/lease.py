@@ -61,6 +61,14 @@ class LeaseHolder:
         return self._machine.held(self._clock.now())
 
     @property
+    def alone_s(self) -> float:
+        """For how long nobody else can hold the lease, even if we lose it now; 0 where we do not hold it.
+
+        A write that ends by then meets none of the next holder's.
+        """
+        return max(self._machine.alone_until - self._clock.now(), 0.0) if self.held else 0.0
+
+    @property
     def holder(self) -> str | None:
         """Who held the lease when we last saw it."""
         return self._machine.holder

@@ -101,10 +101,24 @@ async def test_a_second_instance_waits_and_says_who_holds_the_lease() -> None:
             await cluster.until(lambda: cluster.running("q") == 1, "the second works now")
 
 
+@pytest.mark.sandbox
+@pytest.mark.parametrize(("slow_s", "is_given_up"), [(0.5, True), (60.0, False)], ids=["in-time", "hanging"])
+async def test_the_lease_is_given_up_only_if_no_bind_can_land_any_more(slow_s: float, is_given_up: bool) -> None:
+    async with running_cluster(nodes(2, cpu="1"), services=("controller",)) as cluster:
+        await cluster.faults(slow_binds(slow_s))
+        async with cluster.process("scheduler", lease=LEASE, grace_s=2) as process:
+            await process.service.until_ready()
+            await cluster.create(*gang("g", 2))
+            await until_logged(process, "gang_planned")
+            assert await process.terminate() == 0
+        await cluster.faults()
+        assert (await holder_of(cluster) == "") == is_given_up
+
+
 async def holder_of(cluster: Cluster) -> str:
     namespace, _, name = LEASE.partition("/")
     lease = await cluster.client.get(LEASES, Key(namespace, name), dict[str, Any])
-    holder: str = lease["spec"]["holderIdentity"]
+    holder: str = lease["spec"].get("holderIdentity", "")
     return holder
 
 

@@ -12,7 +12,7 @@ from gangline.contract.meta import Key
 from gangline.contract.node import Node
 from gangline.kube.client import Client, connect
 from gangline.kube.wire import requests
-from gangline.kube.wire.errors import Forbidden
+from gangline.kube.wire.errors import Forbidden, ServerError
 from gangline.kube.wire.resources import NODES, PODS
 from tests.support.backends import without_services
 from tests.support.cluster import NAMESPACE
@@ -104,3 +104,14 @@ async def test_the_audit_log_tells_who_bound(plane: ControlPlane) -> None:
         await client.bind(Key(NAMESPACE, "a"), seen["metadata"]["uid"], "node-0")
     bindings = [entry for entry in plane.audit() if entry.get("objectRef", {}).get("subresource") == "binding"]
     assert {(entry["verb"], entry["user"]["username"]) for entry in bindings} == {("create", "admin")}
+
+
+async def test_a_write_that_is_late_for_its_timeout_is_not_done_later(plane: ControlPlane) -> None:
+    late = Key(NAMESPACE, "late")
+    async with without_services(nodes(1, cpu="4")) as client:
+        await client.create(PODS, NAMESPACE, pod("late", scheduler="someone-else"))
+        seen = await client.get(PODS, late, dict[str, Any])
+        bind = requests.bind(late, seen["metadata"]["uid"], "node-0")
+        with pytest.raises(ServerError, match="504"):
+            await client.send(msgspec.structs.replace(bind, query=(("timeout", "1ns"),)))
+        assert "nodeName" not in (await client.get(PODS, late, dict[str, Any]))["spec"]

@@ -9,11 +9,12 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
-from gangline.kube.client import connect
+from gangline.kube.client import Client, connect
 from scheduler.binder import Binder
 from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Result, Unknown
 from scheduler.core.instructions import Bind, BindGang, GroupVersion, ReadPod
 from scheduler.metrics import Metrics
+from tests.support.hanging import hanging_writes
 from tests.support.scripted_api import Answer, Asked, Script, ScriptedApi, status
 
 POD = "/api/v1/namespaces/ns/pods/{}"
@@ -50,25 +51,41 @@ async def binding(
     directory: Path,
     *,
     workers: int = 4,
-    may_bind: Callable[[], bool] = lambda: True,
+    time_to_bind_s: Callable[[], float] = lambda: 60.0,
     nodes: frozenset[str] = frozenset({"n1"}),
 ) -> AsyncIterator[Harness]:
     results: asyncio.Queue[Result] = asyncio.Queue()
-    async with ScriptedApi(script) as api, connect(api.kubeconfig(directory), user_agent="test") as client:
-        binder = Binder(
-            client,
-            results.put_nowait,
-            Metrics(CollectorRegistry()),
-            workers=workers,
-            may_bind=may_bind,
-            is_known_node=nodes.__contains__,
-        )
-        running = asyncio.create_task(binder.run())
-        try:
-            yield Harness(binder, api, results)
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+    async with (
+        ScriptedApi(script) as api,
+        connect(api.kubeconfig(directory), user_agent="test") as client,
+        working(client, results, workers=workers, time_to_bind_s=time_to_bind_s, nodes=nodes) as binder,
+    ):
+        yield Harness(binder, api, results)
+
+
+@asynccontextmanager
+async def working(
+    client: Client,
+    results: asyncio.Queue[Result],
+    *,
+    workers: int = 1,
+    time_to_bind_s: Callable[[], float],
+    nodes: frozenset[str] = frozenset({"n1"}),
+) -> AsyncIterator[Binder]:
+    binder = Binder(
+        client,
+        results.put_nowait,
+        Metrics(CollectorRegistry()),
+        workers=workers,
+        time_to_bind_s=time_to_bind_s,
+        is_known_node=nodes.__contains__,
+    )
+    running = asyncio.create_task(binder.run())
+    try:
+        yield binder
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
 
 def kinds(results: list[Result]) -> list[str]:
@@ -216,11 +233,30 @@ async def test_the_group_is_confirmed_before_the_first_bind(
 
 
 async def test_nothing_is_sent_without_the_lease(tmp_path: Path) -> None:
-    async with binding(lambda _: status(201), tmp_path, may_bind=lambda: False) as harness:
+    async with binding(lambda _: status(201), tmp_path, time_to_bind_s=lambda: 0.0) as harness:
         results = await harness.outcome(BindGang(gang="g", binds=binds("a", "b"), nothing_bound=True), 2)
 
     assert not harness.api.asked
     assert [result.refusal for result in results if isinstance(result, Refused)] == [Refusal.DROPPED] * 2
+
+
+@pytest.mark.parametrize(
+    ("left_s", "told"),
+    [pytest.param(7.5, "7.500s", id="what-the-lease-leaves"), pytest.param(float("inf"), "30.000s", id="no-lease")],
+)
+async def test_a_bind_may_take_no_longer_than_the_lease_leaves(tmp_path: Path, left_s: float, told: str) -> None:
+    async with binding(lambda _: status(201), tmp_path, time_to_bind_s=lambda: left_s) as harness:
+        await harness.outcome(BindGang(gang="g", binds=binds("a"), nothing_bound=False), 1)
+
+    assert harness.api.asked[0].query == {"timeout": told}
+
+
+async def test_a_bind_that_hangs_is_unknown_once_its_time_is_over(tmp_path: Path) -> None:
+    async with hanging_writes(tmp_path) as server, connect(server.kubeconfig, user_agent="test") as client:
+        results: asyncio.Queue[Result] = asyncio.Queue()
+        async with working(client, results, time_to_bind_s=lambda: 0.05) as binder, asyncio.timeout(10):
+            binder.submit(BindGang(gang="g", binds=binds("a"), nothing_bound=False))
+            assert isinstance(await results.get(), Unknown)
 
 
 async def test_nothing_is_sent_to_a_node_that_has_gone(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ class Asked(NamedTuple):
     method: str
     path: str
     body: Any
+    query: dict[str, str]
 
 
 class Answer(NamedTuple):
@@ -70,7 +71,7 @@ class ScriptedApi:
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await request.read()
-        asked = Asked(request.method, request.path, json.loads(body) if body else None)
+        asked = Asked(request.method, request.path, json.loads(body) if body else None, dict(request.query))
         self.asked.append(asked)
         answer = self._script(asked)
         if answer.hang_up:

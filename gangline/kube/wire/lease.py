@@ -101,6 +101,11 @@ class LeaseMachine:
         """Until when we hold it unless it is renewed before; in the past where we do not."""
         return float("-inf") if self._renewed_at is None else self._renewed_at + self._timing.renew_deadline_s
 
+    @property
+    def alone_until(self) -> float:
+        """Until when nobody else takes it, whatever becomes of us; in the past where we do not hold it."""
+        return float("-inf") if self._renewed_at is None else self._renewed_at + self._timing.duration_s
+
     def observed(self, lease: Lease | None, now: float) -> None:
         """Take note of the lease as it was read; None if there is none."""
         if lease is None or self._lease is None or lease.spec != self._lease.spec:

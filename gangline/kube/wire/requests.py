@@ -170,8 +170,11 @@ def delete(
     )
 
 
-def bind(key: Key, uid: str, node: str) -> Request:
-    """Bind the pod with this UID to a node; another pod under the same name is refused with 409."""
+def bind(key: Key, uid: str, node: str, *, within_s: float = WRITE_TIMEOUT_S) -> Request:
+    """Bind the pod with this UID to a node; another pod under the same name is refused with 409.
+
+    The server is told `within_s` too, so that what it could not do by then is not done later.
+    """
     body = {
         "apiVersion": "v1",
         "kind": "Binding",
@@ -183,9 +186,10 @@ def bind(key: Key, uid: str, node: str) -> Request:
         resource="pods/binding",
         method="POST",
         path=PODS.path(key.namespace, key.name, "binding"),
+        query=_query(timeout=f"{within_s:.3f}s"),
         content_type=JSON,
         body=msgspec.json.encode(body),
-        timeout_s=WRITE_TIMEOUT_S,
+        timeout_s=within_s,
     )
 
 

@@ -292,6 +292,22 @@ async def test_a_token_that_is_never_accepted_is_tried_twice(serving: Connect) -
     assert len(server.received) == 2
 
 
+async def test_a_second_try_with_new_credentials_has_what_is_left_of_the_time(tmp_path: Path) -> None:
+    clock = ManualClock(100.0)
+
+    async def handle(exchange: Exchange) -> None:
+        clock.advance(20.0)
+        await exchange.answer(401, b"")
+
+    async with ScriptedServer(handle) as server:
+        kubeconfig = write_kubeconfig(tmp_path / "config", server.url, user={"token": "stale"})
+        async with connect(kubeconfig, user_agent="test/1", clock=clock) as client:
+            with pytest.raises(Unreachable, match="no time left"):
+                await client.bind(POD, "uid-a", "n1", within_s=15.0)
+
+    assert len(server.received) == 1
+
+
 async def test_a_replaced_file_is_noticed_before_anything_fails(tmp_path: Path) -> None:
     async with ScriptedServer(answering((200, {}))) as server:
         kubeconfig = write_kubeconfig(tmp_path / "config", server.url, user={"token": "old"})

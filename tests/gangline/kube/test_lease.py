@@ -120,6 +120,17 @@ async def test_an_absent_lease_is_created(client: Client, server: LeaseServer) -
     assert (lease.held, lease.holder, server.holder, lease.problem) == (True, "me", "me", None)
 
 
+async def test_nobody_else_holds_it_for_a_while_after_it_is_lost(client: Client) -> None:
+    time = Time()
+    lease = holder_of(client, time)
+    assert lease.alone_s == 0.0
+    await lease.acquire()
+    time.clock.advance(9.5)
+    assert (lease.held, lease.alone_s) == (True, 5.5)
+    time.clock.advance(0.5)
+    assert (lease.held, lease.alone_s) == (False, 0.0)
+
+
 async def test_a_second_instance_waits_and_says_who_holds_it(client: Client, server: LeaseServer) -> None:
     time = Time()
     server.held_by("other")

@@ -225,9 +225,12 @@ STEPS = st.lists(
 
 @given(steps=STEPS, skew_s=st.integers(-100_000, 100_000))
 @settings(max_examples=400)
-def test_safety_two_never_hold_it_at_once(steps: list[tuple[int, str, float]], skew_s: int) -> None:
+def test_safety_two_never_hold_it_at_once_nor_write_once_the_other_may(
+    steps: list[tuple[int, str, float]], skew_s: int
+) -> None:
     server = Server()
     machines = [LeaseMachine(KEY, f"identity-{number}", TIMING) for number in range(2)]
+    alone_until = [float("-inf"), float("-inf")]
     now = 0.0
     for number, what, pause_s in steps:
         now += pause_s
@@ -248,3 +251,6 @@ def test_safety_two_never_hold_it_at_once(steps: list[tuple[int, str, float]], s
                 if written is not None and what != "answer lost":
                     actor.written(written, sent_at)
         assert not (machines[0].held(now) and machines[1].held(now))
+        if what == "release" or actor.held(now):
+            alone_until[number] = actor.alone_until
+        assert not any(machines[1 - each].held(now) and now < alone_until[each] for each in range(2))

@@ -91,6 +91,12 @@ def test_a_binding_carries_the_uid_of_the_pod() -> None:
     }
 
 
+def test_a_binding_is_over_in_its_time_for_us_and_for_the_server() -> None:
+    request = requests.bind(POD, "uid-a", "n1", within_s=2.25)
+
+    assert (request.timeout_s, request.query) == (2.25, (("timeout", "2.250s"),))
+
+
 def test_a_deletion_says_only_what_was_asked_for() -> None:
     plain = json.loads(requests.delete(PODS, POD).body or b"")
     full = json.loads(requests.delete(PODS, POD, uid="u", grace_period_s=0, propagation="Background").body or b"")
