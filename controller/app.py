@@ -144,19 +144,16 @@ class Controller:
 
     def problems(self) -> list[str]:
         """Say why the process is not ready: what it does not know, may not do, or leaves to another."""
-        now, found = self._clock.now(), []
+        found = []
         for plural, reflector in ((PODS.plural, self._pods), (POD_GROUPS.plural, self._groups)):
-            if reflector.problem is not None:
-                found.append(f"{plural}: {reflector.problem}")
-            elif not reflector.synced:
-                found.append(f"{plural}: not listed yet")
-            elif reflector.staleness_s(now) > self._settings.stale_s:
-                found.append(f"{plural}: not heard of for {reflector.staleness_s(now):.0f} s")
+            stale = reflector.obstacle(self._settings.stale_s)
+            if stale is not None:
+                found.append(f"{plural}: {stale}")
         if self._lease is not None and (obstacle := self._lease.obstacle) is not None:
             found.append(obstacle)
         if self._writer.problem is not None:
             found.append(self._writer.problem)
-        return found
+        return [*found, *self._client.denials()]
 
     async def _describe_groups(self, request: Request) -> object:
         """Answer /debug/groups: what each PodGroup (of `?namespace=`) shows, and what would be written."""

@@ -13,7 +13,7 @@ from gangline.contract.podgroup import PodGroup, PodGroupStatus
 from gangline.kube.client import Client
 from gangline.kube.recorder import EventRecorder, ObjectReference
 from gangline.kube.wire.changes import Unreadable
-from gangline.kube.wire.errors import ApiError, Conflict, Forbidden, NotFound, Unauthorized
+from gangline.kube.wire.errors import ApiError, Conflict, Forbidden, NotFound, Unauthorized, is_denied
 from gangline.kube.wire.resources import POD_GROUPS
 
 FIELD_MANAGER: Final = "gangline-controller"
@@ -46,8 +46,8 @@ class StatusWriter:
         if not patch:
             return Written(outcome=Outcome.UNCHANGED)
         meta = group.metadata
-        # The API server ignores a UID here; only the version tells this PodGroup from another of its name.
-        precondition = {"resourceVersion": meta.resource_version}
+        # The version alone tells this PodGroup from another of its name: the API server ignores the UID here.
+        precondition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         try:
             reply = await self._client.patch(
                 POD_GROUPS,
@@ -80,7 +80,7 @@ class StatusWriter:
 
     def _failed(self, error: ApiError) -> Written:
         outcome = _outcome(error)
-        if isinstance(error, Forbidden | Unauthorized):
+        if isinstance(error, Forbidden | Unauthorized) and not is_denied(error):  # of rights the client tells
             self.problem = f"the status of PodGroups cannot be written: {error}"
         if outcome not in {Outcome.CONFLICT, Outcome.LOST}:
             log.warning("status_not_written", outcome=outcome.value, error=str(error))

@@ -188,8 +188,8 @@ class Process:
     def problems(self) -> list[str]:
         """Say why the process is not ready; empty when it is."""
         obstacle = self._lease.obstacle if self._lease is not None else None
-        stale = self._ingest.problems(self._clock.now(), self._settings.stale_s)
-        return [*([obstacle] if obstacle is not None else []), *stale]
+        stale = self._ingest.problems(self._settings.stale_s)
+        return [*([obstacle] if obstacle is not None else []), *stale, *self._client.denials()]
 
     async def _gangs(self, _request: web.Request) -> object:
         """Answer /debug/gangs: every gang with its state and its live reason."""

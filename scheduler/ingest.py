@@ -52,14 +52,12 @@ class Ingest:
             resource, type_ = _SOURCES[kind]
             self.reflectors[kind] = Reflector(client, resource, type_, self._sink(kind), watch_seconds=watch_seconds)
 
-    def problems(self, now: float, stale_after_s: float) -> Iterator[str]:
-        """Say which kinds have not synced or have gone stale, and why."""
+    def problems(self, stale_after_s: float) -> Iterator[str]:
+        """Say which kinds have not been listed, may not be followed, or have gone stale."""
         for kind, reflector in self.reflectors.items():
-            reason = f": {reflector.problem}" if reflector.problem else ""
-            if not reflector.synced:
-                yield f"{kind.value}: not synced yet{reason}"
-            elif reflector.staleness_s(now) > stale_after_s:
-                yield f"{kind.value}: nothing heard for {reflector.staleness_s(now):.0f} s{reason}"
+            obstacle = reflector.obstacle(stale_after_s)
+            if obstacle is not None:
+                yield f"{kind.value}: {obstacle}"
 
     def _sink(self, kind: Kind) -> Callable[[Change[Any]], None]:
         delivered = self._metrics.watch_events.labels(kind.value)

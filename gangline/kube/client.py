@@ -12,6 +12,7 @@ from gangline.base.clock import Clock
 from gangline.contract.meta import Key
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.connection import Connection, Lines, read_body
+from gangline.kube.denials import Denials
 from gangline.kube.transport import AccessSource
 from gangline.kube.wire import requests
 from gangline.kube.wire.changes import T, Unreadable
@@ -81,6 +82,7 @@ class Client:
         self._connection = connection
         self._observer = observer
         self._clock = clock
+        self._denials = Denials(clock)
 
     async def __aenter__(self) -> Self:
         await self._connection.__aenter__()
@@ -90,6 +92,10 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._connection.__aexit__(kind, error, traceback)
+
+    def denials(self) -> list[str]:
+        """Say what we may not do but list and watch, of which Reflectors tell; in words for /readyz."""
+        return self._denials.problems()
 
     async def get(self, resource: Resource, key: Key, type_: type[Decodable]) -> Decodable:
         """Read one object."""
@@ -233,9 +239,11 @@ class Client:
             async with await self._connection.open(request) as response:
                 body = await read_body(response)
                 self._observe(request, str(response.status), started)
+                self._denials.answered(request, None)
                 return body
         except ApiError as error:
             self._observe(request, error.code, started)
+            self._denials.answered(request, error)
             raise
 
     @asynccontextmanager

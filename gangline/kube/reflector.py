@@ -76,6 +76,10 @@ class Reflector(Generic[T]):
         """Why what was told may no longer be fresh, e.g. `403 Forbidden: ...`; None while all is well."""
         return self._machine.problem
 
+    def obstacle(self, stale_after_s: float) -> str | None:
+        """Why nobody should rely on what was told, in words for /readyz; see `WatchMachine.obstacle`."""
+        return self._machine.obstacle(self._clock.now(), stale_after_s)
+
     def staleness_s(self, now: float) -> float:
         """Seconds since the server last gave a sign of life; infinite before the first. `now` is the clock's."""
         return self._machine.staleness_s(now)

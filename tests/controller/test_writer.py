@@ -33,7 +33,9 @@ async def test_only_what_differs_is_sent_and_only_at_the_version_that_was_looked
     server, writer = script
     stored = PodGroupStatus(phase="Running", running=1, failed=1, occupied_by="ns/a")
     written = await writer.write(group(status=stored), PodGroupStatus(phase="Running", running=2, occupied_by="ns/a"))
-    assert server.patches == [{"metadata": {"resourceVersion": "1"}, "status": {"running": 2, "failed": None}}]
+    assert server.patches == [
+        {"metadata": {"uid": "ns-pg", "resourceVersion": "1"}, "status": {"running": 2, "failed": None}}
+    ]
     assert written.outcome is Outcome.WRITTEN
     assert written.stored is not None
     assert written.stored.metadata.resource_version == "2"

@@ -21,6 +21,7 @@ Statuses that have no class of their own are plain `ApiError`.
 
 # ruff: noqa: N818 - named after what the server says
 
+import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -183,6 +184,8 @@ class Status(Struct, frozen=True, kw_only=True):
     details: StatusDetails | None = None
 
 
+_DENIAL: Final = re.compile(r'User ".*" cannot \w+ (resource|path) ')
+"""How the API server puts it (apiserver responsewriters.Forbidden)."""
 _status_decoder: Final = msgspec.json.Decoder(Status)
 
 
@@ -248,6 +251,11 @@ def is_away(error: ApiError) -> bool:
 def is_unanswered(error: ApiError) -> bool:
     """Whether the request may have met no API server: cut off, timed out, or timed out in a gateway."""
     return isinstance(error, Interrupted) or error.status == 504
+
+
+def is_denied(error: ApiError) -> bool:
+    """Whether an authorizer refused it, and not admission: we lack the right, whatever the request says."""
+    return isinstance(error, Forbidden) and _DENIAL.search(error.message) is not None
 
 
 def is_another(error: ApiError) -> bool:

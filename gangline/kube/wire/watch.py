@@ -110,12 +110,28 @@ class WatchMachine(Generic[T]):
         self._opened_at: float | None = None
         self._last_sign: float | None = None
         self._problem: str | None = "not listed yet"
+        self._is_lasting = False
         self.synced = False
 
     @property
     def problem(self) -> str | None:
         """Why what was told may no longer be fresh, or could not be made fresh again; None while all is well."""
         return self._problem or self._doubt
+
+    def obstacle(self, now: float, stale_after_s: float) -> str | None:
+        """Why nobody should rely on what was told, in words for /readyz; None where all is well.
+
+        Never listed; a problem that does not pass by itself, as a right that is missing, at once; any other once
+        nothing was heard for `stale_after_s`.
+        """
+        said = f": {self._problem}" if self._problem else ""
+        if not self.synced:
+            return f"not listed yet{said}" if self._failures else "not listed yet"
+        if self._is_lasting or self._doubt:
+            return self.problem
+        if self.staleness_s(now) > stale_after_s:
+            return f"not heard of for {self.staleness_s(now):.0f} s{said}"
+        return None
 
     def staleness_s(self, now: float) -> float:
         """Seconds since the server last gave a sign of life; infinite before the first."""
@@ -174,6 +190,7 @@ class WatchMachine(Generic[T]):
         """Take note that the server has accepted the watch."""
         self._opened_at = self._last_sign = now
         self._problem = None
+        self._is_lasting = False
 
     def line(self, line: bytes, now: float) -> list[Change[T]]:
         """Take a line of the watch; a line without its end is ignored, for the stream ends after it.
@@ -221,6 +238,7 @@ class WatchMachine(Generic[T]):
             self._start_over()
         elif is_confirming and isinstance(error, Forbidden):
             self._follow_unconfirmed(str(error))
+        self._is_lasting = not (error.transient or isinstance(error, Gone))
         self._fail(str(error), error.retry_after_s)
 
     def _is_history_doubtful(self, error: ApiError, *, was_open: bool) -> bool:
@@ -247,6 +265,7 @@ class WatchMachine(Generic[T]):
         self._trust()
         self.synced = True
         self._problem = None
+        self._is_lasting = False
         return [*removed, Synced(), Progress(resource_version)]
 
     def _start_over(self) -> None:

@@ -98,6 +98,29 @@ def test_a_status_may_say_when_to_retry_and_the_header_is_stronger() -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "message", "expected"),
+    [
+        pytest.param(
+            403,
+            'pods "a" is forbidden: User "system:serviceaccount:s:n" cannot patch resource "pods/status" in API group ""',
+            True,
+            id="rbac",
+        ),
+        pytest.param(
+            403,
+            'pods "a" is forbidden: unable to create new content in namespace x because it is being',
+            False,
+            id="full",
+        ),
+        pytest.param(403, 'admission webhook "w" denied the request', False, id="webhook"),
+        pytest.param(401, 'User "x" cannot patch resource "pods"', False, id="401"),
+    ],
+)
+def test_a_right_that_is_missing(code: int, message: str, *, expected: bool) -> None:
+    assert errors.is_denied(classify(code, status(code, "", message), {})) == expected
+
+
+@pytest.mark.parametrize(
     ("code", "fields", "expected"),
     [
         pytest.param(422, ["metadata.uid"], True, id="another-uid"),

@@ -557,6 +557,44 @@ def test_a_list_of_nothing_may_say_null() -> None:
     assert told(machine().page(b'{"metadata":{"resourceVersion":"1"},"items":null}', 0.0)) == ["=", ">1"]
 
 
+OBSTACLES = [
+    pytest.param(None, 90.0, None, id="all-is-well"),
+    pytest.param(None, 181.0, "not heard of for 181 s", id="nothing-heard"),
+    pytest.param(Forbidden("no", status=403), 1.0, "403 Forbidden: no", id="no-right-at-once"),
+    pytest.param(NotFound("no such kind", status=404), 1.0, "404 NotFound: no such kind", id="kind-gone-at-once"),
+    pytest.param(Unauthorized("who", status=401), 1.0, "401 Unauthorized: who", id="no-credentials-at-once"),
+    pytest.param(Interrupted("reset"), 90.0, None, id="passes-by-itself"),
+    pytest.param(Gone("expired", status=410), 90.0, None, id="is-listed-anew"),
+    pytest.param(Unreachable("refused"), 200.0, "not heard of for 200 s: Unreachable: refused", id="does-not-pass"),
+]
+
+
+@pytest.mark.parametrize(("error", "now", "expected"), OBSTACLES)
+def test_what_stands_in_the_way_of_relying_on_it(error: ApiError | None, now: float, expected: str | None) -> None:
+    made = watching()
+    if error is not None:
+        made.failed(error, 0.5)
+
+    assert made.obstacle(now, 180.0) == expected
+
+
+def test_a_stream_that_opens_ends_what_stood_in_the_way() -> None:
+    made = watching()
+    made.failed(Forbidden("no", status=403), 0.5)
+    made.opened(30.0)
+
+    assert made.obstacle(31.0, 180.0) is None
+
+
+def test_what_was_never_listed_says_why() -> None:
+    made = machine()
+    before = made.obstacle(0.0, 180.0)
+    made.failed(Forbidden("no", status=403), 0.5)
+
+    assert before == "not listed yet"
+    assert made.obstacle(1.0, 180.0) == "not listed yet: 403 Forbidden: no"
+
+
 def test_before_the_first_answer_it_is_infinitely_stale() -> None:
     assert machine().staleness_s(5.0) == float("inf")
     assert machine().problem == "not listed yet"

@@ -139,6 +139,8 @@ class Watching(RuleBasedStateMachine):
                 self.backup = (self.server.version, dict(self.server.objects))
             case "restore":
                 self._restore()
+                if self.stream is not None:
+                    self._break(Interrupted("reset"))
                 self._break(Unreachable("connection refused"))
 
     @rule(
