@@ -6,12 +6,15 @@ stand in the CRD alone: an object that was stored before them, or past them, sti
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
 from gangline.contract.meta import ApiObject, Condition, Int64, OrDefault
 from gangline.contract.pod import Quantity
+
+INT32_MAX: Final = 2**31 - 1
+"""Kubernetes 1.35 was seen not to hold integers to `format: int32`; a limit says it to every version."""
 
 
 class Phase(StrEnum):
@@ -36,7 +39,7 @@ class PodGroupSpec(Struct, frozen=True, kw_only=True, rename="camel"):
                 "members beyond this number start one by one as room allows. Raising it on a running group evicts "
                 "nobody. Default: 1."
             ),
-            extra_json_schema={"minimum": 1},
+            extra_json_schema={"minimum": 1, "maximum": INT32_MAX},
         ),
     ] = None
     min_resources: Annotated[
@@ -57,7 +60,8 @@ class PodGroupSpec(Struct, frozen=True, kw_only=True, rename="camel"):
                 "After how many seconds of scheduling a complete group is reported with a Warning event and the "
                 "condition TimedOut. Reporting is all it does: the group holds nothing while it waits, and goes on "
                 "trying. Absent, 0 or negative: 60."
-            )
+            ),
+            extra_json_schema={"minimum": -INT32_MAX - 1, "maximum": INT32_MAX},
         ),
     ] = None
     priority_class_name: Annotated[

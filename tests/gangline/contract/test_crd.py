@@ -66,8 +66,16 @@ def test_columns() -> None:
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        pytest.param("spec.minMember", {"type": "integer", "format": "int32", "minimum": 1}, id="minMember"),
-        pytest.param("spec.scheduleTimeoutSeconds", {"type": "integer", "format": "int32"}, id="timeout"),
+        pytest.param(
+            "spec.minMember",
+            {"type": "integer", "format": "int32", "minimum": 1, "maximum": 2147483647},
+            id="minMember",
+        ),
+        pytest.param(
+            "spec.scheduleTimeoutSeconds",
+            {"type": "integer", "format": "int32", "minimum": -2147483648, "maximum": 2147483647},
+            id="timeout",
+        ),
         pytest.param("spec.priorityClassName", {"type": "string"}, id="class"),
         pytest.param("status.phase", {"type": "string"}, id="phase"),
         pytest.param("status.occupiedBy", {"type": "string"}, id="occupiedBy"),
