@@ -118,6 +118,15 @@ class Controller:
         if self._is_reconciling:
             self._reconciler.ask(key)
 
+    def _ask_all(self) -> None:
+        for key in self._index.group_keys():
+            self._ask(key)
+
+    async def _try_all_fields(self) -> None:
+        """Learn anew what the CRD drops: with one that has more fields, all groups get them."""
+        if self._writer.try_all_fields():
+            self._ask_all()
+
     async def _until_ready(self) -> None:
         await self._ingest.synced.wait()
         if self._lease is not None:
@@ -130,9 +139,9 @@ class Controller:
             loops.start("renew lease", self._lease.run())
         if self._settings.validate_s:
             loops.start("validate", repeat(self._settings.validate_s, self._watch_index))
+        loops.start("try all fields", repeat(self._settings.try_all_fields_s, self._try_all_fields))
         self._is_reconciling = self._settings.status_owner is StatusOwner.GANGLINE
-        for key in self._index.group_keys():
-            self._ask(key)
+        self._ask_all()
         workers = [
             loops.start(f"worker {number}", self._reconciler.work(stop)) for number in range(self._settings.workers)
         ]

@@ -30,3 +30,8 @@ class Settings(ProcessSettings, frozen=True, kw_only=True):
         Setting("How long changes of one PodGroup are gathered before its status is computed.", unit="seconds"),
         Meta(ge=0, le=10),
     ] = 0.05
+    try_all_fields_s: Annotated[
+        float,
+        Setting("How often status fields that the CRD of the cluster has dropped are tried again.", unit="seconds"),
+        Meta(gt=0, le=86_400),
+    ] = 300.0

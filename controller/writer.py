@@ -36,7 +36,8 @@ class StatusWriter:
         self._client = client
         self._metrics = metrics
         self.pruned: frozenset[str] = frozenset()
-        """Status fields that the CRD in the cluster does not have."""
+        """Status fields that the CRD in the cluster does not have, as far as is known."""
+        self._reported: frozenset[str] = frozenset()
         self.problem: str | None = None
         """Why the API server does not let us write; None once it does."""
 
@@ -86,12 +87,18 @@ class StatusWriter:
             log.warning("status_not_written", outcome=outcome.value, error=str(error))
         return Written(outcome=outcome, retry_after_s=error.retry_after_s or 0.0)
 
+    def try_all_fields(self) -> bool:
+        """Leave nothing out any more, since the CRD may have been replaced; say whether anything was."""
+        was_pruned, self.pruned = bool(self.pruned), frozenset()
+        return was_pruned
+
     def _learn(self, patch: StatusPatch, reply: dict[str, Any]) -> None:
-        """Leave fields that the CRD in the cluster drops, upstream's own for instance, out from now on."""
+        """Leave fields that the CRD in the cluster drops, upstream's own for instance, out for a while."""
         status = reply.get("status")
-        pruned = pruned_fields(patch, status if isinstance(status, dict) else {}) - self.pruned
+        self.pruned |= pruned_fields(patch, status if isinstance(status, dict) else {})
+        pruned = self.pruned - self._reported
         if pruned:
-            self.pruned |= pruned
+            self._reported |= pruned
             self._metrics.pruned_fields.inc(len(pruned))
             log.warning("status_fields_pruned", fields=sorted(pruned), cure="apply the CRD of this release")
 

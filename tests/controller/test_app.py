@@ -23,7 +23,7 @@ from gangline.contract.meta import Key
 from gangline.contract.names import POD_GROUP_LABEL
 from gangline.contract.podgroup import PodGroup
 from gangline.kube.reflector import Change, Observed, Reflector
-from gangline.kube.wire.resources import NAMESPACES, POD_GROUPS, PODS
+from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, POD_GROUPS, PODS
 from tests.controller.builders import group, pod
 from tests.controller.cluster import (
     DEADLINE_S,
@@ -151,6 +151,20 @@ async def test_with_upstreams_crd_we_write_what_it_knows_and_then_are_quiet(tmp_
         assert registry.get_sample_value("gangline_controller_pruned_fields_total") == 3
         again = registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Written"})
         assert (written, again) == (written, (written or 0) + 1)
+
+
+async def test_when_our_crd_takes_the_place_of_upstreams_all_groups_get_its_fields(tmp_path: Path) -> None:
+    definition = crd()
+    registry = CollectorRegistry()
+    async with cluster_with(upstreams_crd(), tmp_path) as cluster, running(cluster, registry, try_all_fields_s=0.05):
+        await cluster.create_group(min_member=2)
+        await cluster.create_pods("RR")
+        await cluster.until(lambda group: group.status.running == 2)
+        versions = {"spec": {"versions": definition["spec"]["versions"]}}
+        await cluster.client.patch(CUSTOM_RESOURCE_DEFINITIONS, Key("", definition["metadata"]["name"]), versions)
+        group = await cluster.until(lambda group: group.status.scheduled == 2 and group.status.conditions is not None)
+        assert group.status.observed_generation == 1
+        assert registry.get_sample_value("gangline_controller_pruned_fields_total") == 3
 
 
 async def test_another_writer_of_the_phase_is_given_way_to(cluster: Cluster) -> None:
