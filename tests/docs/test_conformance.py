@@ -4,14 +4,14 @@ from docs.conformance import filled, parts
 
 
 def page(*names: str) -> str:
-    return "\n".join(f"before {name}\n\n<!-- generated: {name} -->\nOUTDATED\n<!-- end -->\n\nafter" for name in names)
+    return "\n".join(f"ABOVE {name}\n\n<!-- generated: {name} -->\nOUTDATED\n<!-- end -->\n\nBELOW" for name in names)
 
 
 def test_the_words_between_tables_are_kept_and_the_tables_made_anew() -> None:
     made = filled(page(*parts()))
 
     assert "OUTDATED" not in made
-    assert made.count("before") == made.count("after") == len(parts())
+    assert made.count("ABOVE") == made.count("BELOW") == len(parts())
     assert filled(made) == made
 
 
