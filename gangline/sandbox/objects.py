@@ -230,6 +230,7 @@ class DeploymentStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     ready_replicas: int = 0
     available_replicas: int = 0
     unavailable_replicas: int = 0
+    terminating_replicas: int = 0
     observed_generation: int = 0
     conditions: tuple[Condition, ...] | None = None
 
@@ -415,6 +416,18 @@ def wire(value: Struct) -> dict[str, Any]:
     pruned = _pruned(to_builtins(value, builtin_types=(datetime,)))
     assert isinstance(pruned, dict)
     return pruned
+
+
+def status_patch(status: Struct, *always: str) -> dict[str, Any]:
+    """Write a status as a merge patch: as Kubernetes does, zeros and empty texts are left out but for some fields."""
+    body = to_builtins(status, builtin_types=(datetime,))
+    kept = {field: (None if value in (0, "") and field not in always else value) for field, value in body.items()}
+    return {field: None if value is None else _pruned(value) for field, value in kept.items()}
+
+
+def timed(conditions: list[dict[str, Any]], field: str) -> list[dict[str, Any]]:
+    """Give conditions one more time, equal to that of their last change, as some kinds have it."""
+    return [{field: each.get("lastTransitionTime")} | each for each in conditions]
 
 
 def _pruned(value: object) -> Any:

@@ -11,12 +11,12 @@ import msgspec
 from gangline.contract.conditions import merged
 from gangline.contract.meta import Condition, Key
 from gangline.contract.names import POD_TEMPLATE_HASH_LABEL
-from gangline.kube.wire.resources import DEPLOYMENTS, REPLICA_SETS
+from gangline.kube.wire.resources import DEPLOYMENTS, REPLICA_SETS, Resource
 from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
 from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers import rollout
 from gangline.sandbox.controllers.ownership import claim, controlled, owner_reference
-from gangline.sandbox.objects import Deployment, DeploymentStatus, ReplicaSet, RunPod, wire
+from gangline.sandbox.objects import Deployment, DeploymentStatus, Identified, ReplicaSet, RunPod, status_patch, timed
 from gangline.sandbox.podlife import is_finished
 
 REVISION_ANNOTATION: Final = "deployment.kubernetes.io/revision"
@@ -42,7 +42,8 @@ class Deployments:
         new = next((each for each in sets if _template_of(each) == owner.spec.template), None)
         old = [each for each in sets if each is not new]
         changes = () if owner.metadata.deletion_timestamp or claimed.actions else self._roll(owner, new, old)
-        return Decision(actions=(*claimed.actions, *changes, *_status(owner, new, sets, now)))
+        last = _status(owner, new, sets, now) or _revise(owner, new, old)
+        return Decision(actions=(*claimed.actions, *changes, *last))
 
     def _roll(self, owner: Deployment, new: ReplicaSet | None, old: list[ReplicaSet]) -> tuple[Action, ...]:
         spec = owner.spec
@@ -107,6 +108,23 @@ def _scale(replica_set: ReplicaSet, replicas: int) -> Patch:
     return Patch(resource=REPLICA_SETS, key=replica_set.metadata.key, body=body)
 
 
+def _revise(owner: Deployment, new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> tuple[Action, ...]:
+    """Give the newest ReplicaSet, also one that is used again, and the Deployment the number after all others."""
+    if new is None or owner.metadata.deletion_timestamp:
+        return ()
+    revision = str(max(_revision(new), max((_revision(each) for each in old), default=0) + 1))
+    annotated: tuple[tuple[Resource, Identified], ...] = ((REPLICA_SETS, new), (DEPLOYMENTS, owner))
+    return tuple(
+        Patch(
+            resource=resource,
+            key=each.metadata.key,
+            body={"metadata": {"uid": each.metadata.uid, "annotations": {REVISION_ANNOTATION: revision}}},
+        )
+        for resource, each in annotated
+        if (each.metadata.annotations or {}).get(REVISION_ANNOTATION) != revision
+    )
+
+
 def _trim_history(owner: Deployment, new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> tuple[Action, ...]:
     if new is None or new.status.available_replicas < owner.spec.replicas:
         return ()
@@ -131,30 +149,33 @@ def _status(owner: Deployment, new: ReplicaSet | None, sets: Sequence[ReplicaSet
         available_replicas=available,
         unavailable_replicas=max(max(total, owner.spec.replicas) - available, 0),
         observed_generation=owner.metadata.generation or 0,
-        conditions=merged(owner.status.conditions or (), _conditions(owner, available, updated, total), now),
+        conditions=merged(owner.status.conditions or (), _conditions(owner, new, available, total), now),
     )
     if status == owner.status:
         return ()
-    body = {"metadata": {"resourceVersion": owner.metadata.resource_version}, "status": wire(status)}
+    written = status_patch(status, "terminatingReplicas")
+    written["conditions"] = timed(written["conditions"] or [], "lastUpdateTime")
+    body = {"metadata": {"resourceVersion": owner.metadata.resource_version}, "status": written}
     return (Patch(resource=DEPLOYMENTS, key=owner.metadata.key, body=body, subresource="status"),)
 
 
-def _conditions(owner: Deployment, available: int, updated: int, total: int) -> tuple[Condition, ...]:
-    minimum = owner.spec.replicas - rollout.bounds(owner.spec).unavailable
-    is_available = available >= minimum
+def _conditions(owner: Deployment, new: ReplicaSet | None, available: int, total: int) -> tuple[Condition, ...]:
+    is_available = available >= owner.spec.replicas - rollout.bounds(owner.spec).unavailable
+    updated = new.status.replicas if new else 0
     is_done = updated == owner.spec.replicas == total == available
+    name = f'ReplicaSet "{new.metadata.name}"' if new else "Deployment"
     return (
         Condition(
             type="Available",
             status=str(is_available),
             reason="MinimumReplicasAvailable" if is_available else "MinimumReplicasUnavailable",
-            message=f"{available} of at least {minimum} replicas are available.",
+            message=f"Deployment {'has' if is_available else 'does not have'} minimum availability.",
         ),
         Condition(
             type="Progressing",
             status="True",
             reason="NewReplicaSetAvailable" if is_done else "ReplicaSetUpdated",
-            message=f"{updated} of {owner.spec.replicas} replicas are of the newest template.",
+            message=f"{name} has successfully progressed." if is_done else f"{name} is progressing.",
         ),
     )
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from gangline.contract.meta import Key
 from gangline.kube.client import Client
-from gangline.kube.wire.errors import Conflict, NotFound
+from gangline.kube.wire.errors import Conflict, Invalid, NotFound
 from gangline.kube.wire.requests import JSON_PATCH
 from gangline.kube.wire.resources import Resource
 from gangline.sandbox.actions import Delete, Patch
@@ -143,7 +143,7 @@ class Collector:
                 await self._client.patch(action.resource, action.key, action.body, content_type=action.content_type)
             else:
                 await self._client.delete(action.resource, action.key, uid=action.uid, propagation=action.propagation)
-        except (NotFound, Conflict):
+        except (NotFound, Conflict, Invalid):  # invalid: a test in the patch does not hold any more
             return
 
     async def _is_gone(self, link: OwnerLink, namespace: str) -> bool:

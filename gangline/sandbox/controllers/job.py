@@ -18,7 +18,7 @@ from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers import failurepolicy, indexed
 from gangline.sandbox.controllers.ownership import controlled
 from gangline.sandbox.controllers.pods import BURST, is_active, make_pod, ready_since, removal_order, remove_pod
-from gangline.sandbox.objects import Job, RunPod, wire
+from gangline.sandbox.objects import Job, RunPod, status_patch, timed
 from gangline.sandbox.podlife import is_finished, restarts
 
 BACKOFF_LIMIT_S: Final = 600.0
@@ -254,9 +254,10 @@ def _status(job: Job, count: Count, verdict: Verdict | None, now: datetime) -> t
     )
     if status == job.status:
         return ()
-    body = {"metadata": {"resourceVersion": job.metadata.resource_version}, "status": wire(status)}
-    if job.spec.suspend and job.status.start_time is not None:
-        body["status"]["startTime"] = None
+    written = status_patch(status, "ready", "terminating")
+    written["conditions"] = timed(written["conditions"] or [], "lastProbeTime") or None
+    written["uncountedTerminatedPods"] = {}
+    body = {"metadata": {"resourceVersion": job.metadata.resource_version}, "status": written}
     return (Patch(resource=JOBS, key=job.metadata.key, body=body, subresource="status"),)
 
 

@@ -16,7 +16,7 @@ from gangline.sandbox.controllers.pods import (
     removal_order,
     remove_pod,
 )
-from gangline.sandbox.objects import ReplicaSet, ReplicaSetStatus, RunPod, wire
+from gangline.sandbox.objects import ReplicaSet, ReplicaSetStatus, RunPod, status_patch
 
 
 class ReplicaSets:
@@ -62,6 +62,6 @@ def _status(owner: ReplicaSet, active: list[RunPod], *, available: int) -> tuple
         return ()
     body = {
         "metadata": {"resourceVersion": owner.metadata.resource_version},
-        "status": wire(status),
+        "status": status_patch(status, "replicas"),
     }
     return (Patch(resource=REPLICA_SETS, key=owner.metadata.key, body=body, subresource="status"),)

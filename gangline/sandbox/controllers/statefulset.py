@@ -18,7 +18,7 @@ from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers.deployment import template_hash
 from gangline.sandbox.controllers.ownership import claim
 from gangline.sandbox.controllers.pods import available_in_s, is_active, make_pod, ready_since, remove_pod
-from gangline.sandbox.objects import OrderedUpdate, RunPod, StatefulSet, Thing, wire
+from gangline.sandbox.objects import OrderedUpdate, RunPod, StatefulSet, Thing, status_patch
 from gangline.sandbox.podlife import is_finished
 
 STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet")
@@ -26,6 +26,7 @@ CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeCl
 REVISION_LABEL: Final = "controller-revision-hash"
 POD_NAME_LABEL: Final = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL: Final = "apps.kubernetes.io/pod-index"
+SHOWN_ZEROS: Final = ("replicas", "availableReplicas", "collisionCount")
 
 
 class Pods(Struct, frozen=True, kw_only=True):
@@ -189,5 +190,8 @@ def _status(owner: StatefulSet, pods: Pods) -> Iterator[Action]:
         observed_generation=owner.metadata.generation or 0,
     )
     if status != owner.status:
-        body = {"metadata": {"resourceVersion": owner.metadata.resource_version}, "status": wire(status)}
+        body = {
+            "metadata": {"resourceVersion": owner.metadata.resource_version},
+            "status": status_patch(status, *SHOWN_ZEROS),
+        }
         yield Patch(resource=STATEFUL_SETS, key=owner.metadata.key, body=body, subresource="status")

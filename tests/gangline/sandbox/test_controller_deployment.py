@@ -52,7 +52,9 @@ def decided(owner: Deployment, *sets: ReplicaSet, pods: tuple[RunPod, ...] = ())
 
 def scaled(decision: Decision) -> dict[str, int]:
     bodies = {patch.key.name: patch.body for patch in patches(decision)}
-    return {name: body["spec"]["replicas"] for name, body in bodies.items() if isinstance(body, dict)}
+    return {
+        name: body["spec"]["replicas"] for name, body in bodies.items() if isinstance(body, dict) and "spec" in body
+    }
 
 
 def test_first_replica_set_is_named_by_the_hash_of_the_template() -> None:
@@ -130,6 +132,7 @@ def test_status_sums_up_the_replica_sets() -> None:
         "readyReplicas": 4,
         "availableReplicas": 4,
         "unavailableReplicas": 1,
+        "terminatingReplicas": 0,
     }
     assert {each["type"]: each["status"] for each in status["conditions"]} == {
         "Available": "True",
