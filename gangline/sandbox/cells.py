@@ -242,6 +242,11 @@ CELLS: dict[str, Cell] = {
     "job-completions": _job_completions,
     "job-status": _job_status,
     "job-duration": _job_duration,
+    "cronjob-suspend": lambda item, _now: str(bool(item["spec"].get("suspend"))),
+    "cronjob-active": lambda item, _now: len((item.get("status") or {}).get("active") or ()),
+    "cronjob-last": lambda item, now: (
+        since(at, now) if (at := (item.get("status") or {}).get("lastScheduleTime")) else "<none>"
+    ),
     "event-last-seen": _event_last_seen,
     "event-first-seen": _event_first_seen,
     "event-object": _event_object,

@@ -100,6 +100,15 @@ _COLUMNS: Final[dict[GroupResource, tuple[Column, ...]]] = {
         _AGE,
         *_WIDE_TEMPLATE,
     ),
+    GroupResource("batch", "cronjobs"): (
+        _NAME,
+        Column("Schedule", "string", ".spec.schedule"),
+        Column("Timezone", "string", ".spec.timeZone|<none>"),
+        Column("Suspend", "string", "cronjob-suspend"),
+        Column("Active", "integer", "cronjob-active"),
+        Column("Last Schedule", "string", "cronjob-last"),
+        _AGE,
+    ),
     GroupResource("coordination.k8s.io", "leases"): (_NAME, Column("Holder", "string", ".spec.holderIdentity"), _AGE),
     GroupResource("scheduling.k8s.io", "priorityclasses"): (
         _NAME,
