@@ -111,7 +111,8 @@ class ServedControlPlane:
 class RealBackend:
     """One real control plane for all tests of a process, started for the first and wiped after each."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, apiserver_options: Sequence[str] = ()) -> None:
+        self._apiserver_options = apiserver_options
         self._plane: ControlPlane | None = None
         self._stack = AsyncExitStack()
 
@@ -119,7 +120,8 @@ class RealBackend:
         """The control plane, which is built and started if it is not there yet."""
         if self._plane is None:
             built = binaries(release(os.environ.get("CONTROLPLANE") or None))
-            self._plane = await self._stack.enter_async_context(ControlPlane(built))
+            plane = ControlPlane(built, apiserver_options=self._apiserver_options)
+            self._plane = await self._stack.enter_async_context(plane)
         return self._plane
 
     @asynccontextmanager
@@ -176,6 +178,18 @@ def choose(name: str) -> None:
 def chosen() -> Backend:
     """The backend of this run."""
     return _chosen[0]
+
+
+@asynccontextmanager
+async def on(backend: Backend) -> AsyncIterator[None]:
+    """Let what is inside run on a backend of its own, which ends then."""
+    before = chosen()
+    _chosen[:] = [backend]
+    try:
+        yield
+    finally:
+        _chosen[:] = [before]
+        await backend.close(failed=False)
 
 
 @asynccontextmanager
