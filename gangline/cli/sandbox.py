@@ -1,9 +1,11 @@
 """`gangline sandbox`: a small Kubernetes in this process, until Ctrl-C."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
@@ -11,6 +13,11 @@ from click.core import ParameterSource
 from gangline.base.start_error import StartError
 from gangline.cli.extras import sandbox_extra
 from gangline.service import lifecycle, logging
+from gangline.service.lifecycle import Loops
+
+if TYPE_CHECKING:
+    from gangline.cli.live.screen import Screen
+    from gangline.sandbox.cluster import Sandbox
 
 GRACE_S: Final = 5.0
 
@@ -39,19 +46,52 @@ GRACE_S: Final = 5.0
     help="Where to write the kubeconfig; a temporary file when left out.",
 )
 @click.option("--bare", is_flag=True, help="The API server alone: no nodes, no kubelets, no controllers.")
-def sandbox(
-    *, nodes: int, cpu: str, memory: str, cluster: Path | None, port: int, kubeconfig: Path | None, bare: bool
+@click.option(
+    "--speed",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="How many times faster pods, deadlines, tolerations and schedules are than they say, to try long jobs.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing, and draw nothing.")
+def sandbox(  # noqa: PLR0913 - options
+    *,
+    nodes: int,
+    cpu: str,
+    memory: str,
+    cluster: Path | None,
+    port: int,
+    kubeconfig: Path | None,
+    bare: bool,
+    speed: float,
+    quiet: bool,
 ) -> None:
     """Run a small Kubernetes in this process, until Ctrl-C.
 
-    It behaves as a real API server does, listens on 127.0.0.1 only, needs no credentials and keeps nothing on disk
+    On a terminal it shows nodes, gangs, and what waits and why, as they change. It behaves as a real API server does, listens on 127.0.0.1 only, needs no credentials and keeps nothing on disk
     but its kubeconfig. Faults are ordered under /sandbox/ on the same port.
     """
     if cluster:
         _refuse_both("nodes", "cpu", "memory")
-    raise SystemExit(
-        serve(nodes=nodes, cpu=cpu, memory=memory, cluster=cluster, port=port, kubeconfig=kubeconfig, bare=bare)
+    with sandbox_extra():
+        from gangline.sandbox.cluster import Sandbox  # noqa: PLC0415 - heavy, and needs an extra
+        from gangline.sandbox.controllers.run import Pace  # noqa: PLC0415
+        from gangline.sandbox.kubelets import heartbeat_for  # noqa: PLC0415
+
+    make = partial(
+        Sandbox,
+        nodes=nodes,
+        cpu=cpu,
+        memory=memory,
+        cluster_file=cluster,
+        port=port,
+        kubeconfig=kubeconfig,
+        bare=bare,
+        pace=Pace(speed=speed),
+        heartbeat_s=heartbeat_for(nodes),
     )
+    raise SystemExit(serve(make, quiet=quiet))
 
 
 def _refuse_both(*names: str) -> None:
@@ -62,28 +102,43 @@ def _refuse_both(*names: str) -> None:
         raise click.UsageError(f"{', '.join(given)} and --cluster exclude each other: the file describes the nodes")
 
 
-def serve(
-    *, nodes: int, cpu: str, memory: str, cluster: Path | None, port: int, kubeconfig: Path | None, bare: bool
-) -> int:
-    """Run the sandbox until a signal; return the exit code. Option values as `gangline sandbox --help` has them."""
-    with sandbox_extra():
-        from gangline.sandbox.cluster import Sandbox  # noqa: PLC0415 - heavy, and needs an extra
-        from gangline.sandbox.nodes import ClusterFileError  # noqa: PLC0415
+def serve(make: Callable[[], "Sandbox"], *, quiet: bool) -> int:
+    """Run a sandbox until a signal, with a live view where there is a terminal; return the exit code."""
+    from gangline.cli.live.screen import LastLine, Screen  # noqa: PLC0415 - heavy
+    from gangline.cli.terminal import console  # noqa: PLC0415
+    from gangline.sandbox.nodes import ClusterFileError  # noqa: PLC0415 - heavy, and needs an extra
 
-    logging.configure("console", "warning")
+    screen = console()
+    is_live = screen.is_terminal and not quiet
+    log = LastLine()
+    logging.configure("console", "warning", stream=log if is_live else None)
 
     async def main(stop: asyncio.Event) -> None:
-        sandbox = Sandbox(
-            nodes=nodes, cpu=cpu, memory=memory, cluster_file=cluster, port=port, kubeconfig=kubeconfig, bare=bare
-        )
+        sandbox = make()
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(sandbox)
             except (ClusterFileError, OSError) as error:
                 raise StartError(str(error)) from error
-            click.echo(f"API server  {sandbox.url}")
-            click.echo(f"kubeconfig  {sandbox.kubeconfig}")
-            click.echo(f"try         kubectl --kubeconfig {sandbox.kubeconfig} get nodes,pods -A")
+            where = (
+                f"API server  {sandbox.url}",
+                f"kubeconfig  {sandbox.kubeconfig}",
+                f"try         kubectl --kubeconfig {sandbox.kubeconfig} get nodes,pods -A",
+            )
+            if is_live:
+                await _draw(sandbox, Screen(screen, head=where, log=log), stop)
+                return
+            if not quiet:
+                click.echo("\n".join(where))
             await stop.wait()
 
     return lifecycle.run(main, grace_s=GRACE_S)
+
+
+async def _draw(sandbox: "Sandbox", screen: "Screen", stop: asyncio.Event) -> None:
+    """Show the cluster until a signal."""
+    from gangline.kube.client import connect  # noqa: PLC0415 - heavy
+
+    async with connect(str(sandbox.kubeconfig), user_agent="gangline-sandbox-screen") as client, Loops(stop) as loops:
+        loops.start("screen", screen.run(client))
+        await stop.wait()

@@ -20,6 +20,12 @@ from gangline.sandbox.reconciler import Decider, Reconciler
 
 HEARTBEAT_S: Final = 10.0
 CONCURRENT_REGISTRATIONS: Final = 16
+LEASES_A_SECOND: Final = 20
+
+
+def heartbeat_for(nodes: int) -> float:
+    """Seconds between heartbeats: as real kubelets have it, longer where so many nodes would be too busy."""
+    return max(HEARTBEAT_S, nodes / LEASES_A_SECOND)
 
 
 async def register_nodes(client: Client, groups: Sequence[NodeGroup]) -> int:

@@ -63,6 +63,7 @@ def test_commands_and_options_are_completed() -> None:
     ("words", "complaint"),
     [
         (["sandbxo"], "No such command 'sandbxo'"),
+        (["sandbox", "--speed", "0"], "0.0 is not in the range"),
         (["sandbox", "--port", "70000"], "70000 is not in the range"),
         (["sandbox", "--cluster", "/no/such/file"], "does not exist"),
         (["sandbox", "--nodes", "3", "--cluster", __file__], "--nodes and --cluster exclude each other"),
