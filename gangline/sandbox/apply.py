@@ -5,7 +5,7 @@ removes it unless another manager has it too; a field of another manager with an
 unless forced.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -13,26 +13,28 @@ import msgspec
 from gangline.sandbox import failures
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.shapes import Schema, below, item_key, items_of
-from gangline.sandbox.store import Object
+from gangline.sandbox.store import Change, Object, Version, Writer
 
 Path = tuple[str, ...]
 
 _ENVELOPE = {("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name"), ("f:metadata", "f:namespace")}
 _UNOWNED = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink")
+_PARTS = {("f:metadata",)}
 _ABSENT = object()
 
 
-def applied(old: Object | None, config: Object, schema: Schema, *, manager: str, force: bool, now: str) -> Object:
-    """Return the object after an apply; raises 409 with all conflicts."""
+def applied(
+    old: Object | None, config: Object, schema: Schema, entries: list[Object], *, writer: Writer, force: bool
+) -> Object:
+    """Return the object after an apply; `entries` say who owns what in the old one. Raises 409 with all conflicts."""
     live = old or {"apiVersion": config["apiVersion"], "kind": config["kind"], "metadata": {}}
-    entries = live["metadata"].get("managedFields") or []
-    owned = {_identity(entry): set(_paths(entry.get("fieldsV1") or {})) for entry in entries}
-    mine = (manager, "Apply", "")
-    wanted = {path for path in leaves(config, schema) if path not in _ENVELOPE and path[-1][2:] not in _UNOWNED}
+    owned = _owned(entries)
+    mine = (writer.manager, "Apply", writer.subresource)
+    wanted = {path for path in leaves(config, schema) if _is_owned(path)}
     contested = {path for path in wanted if old is not None and _differs(live, config, path)}
     conflicts = {other: paths & contested for other, paths in owned.items() if other != mine and paths & contested}
     if conflicts and not force:
-        raise _conflict(conflicts)
+        raise _conflict(conflicts, entries)
     for other, paths in conflicts.items():
         owned[other] -= paths
     dropped = (
@@ -43,29 +45,80 @@ def applied(old: Object | None, config: Object, schema: Schema, *, manager: str,
         if not any(keeper[: len(path)] == path for keeper in wanted):
             merged = _without(merged, path)
     owned[mine] = wanted
-    merged["metadata"] = {
-        **merged["metadata"],
-        "managedFields": _entries(owned, entries, config["apiVersion"], mine, now),
+    is_changed = old is None or {**merged, "metadata": {**merged["metadata"], "managedFields": 0}} != {
+        **live,
+        "metadata": {**live["metadata"], "managedFields": 0},
     }
-    return merged
+    now = writer.time if is_changed else ""
+    metadata = {**merged["metadata"], "managedFields": _entries(owned, entries, config["apiVersion"], mine, now)}
+    return {**merged, "metadata": metadata}
 
 
-def updated_managers(old: Object, new: Object, schema: Schema, *, manager: str, subresource: str, now: str) -> None:
-    """Move what a plain write changed from its appliers to the writer; objects nobody applied are not tracked."""
-    entries = old["metadata"].get("managedFields")
-    if not entries or new["metadata"].get("managedFields") == []:
-        new["metadata"].pop("managedFields", None)
-        return
+def undeclared(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
+    """Yield the fields of a configuration that its schema does not know."""
+    match value:
+        case dict() if "properties" in schema:
+            for key, inner in value.items():
+                is_open = schema.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in schema
+                if key in schema["properties"]:
+                    yield from undeclared(inner, below(schema, key), f"{path}.{key}")
+                elif not is_open and (path or key not in ("apiVersion", "kind")):
+                    yield f"{path}.{key}"
+        case list():
+            for item in value:
+                yield from undeclared(item, items_of(schema), path)
+
+
+def entries_of(version: Version | None, schema: Schema, show: Callable[[Object], Object]) -> list[Object]:
+    """Who owns what in a stored object.
+
+    Only what was applied once keeps accounts in its metadata; for others they are made of the log, of which the oldest
+    version counts as new.
+    """
+    chain: list[Version] = []
+    while version is not None and version.change is not Change.DELETED:
+        if version.object["metadata"].get("managedFields"):
+            break
+        chain.append(version)
+        version = version.previous
+    known = version is not None and version.change is not Change.DELETED
+    last = show(version.object) if version is not None and known else {"metadata": {}}
+    entries: list[Object] = last["metadata"].get("managedFields") or []
+    for each in reversed(chain):
+        now = show(each.object)
+        if each.writer is not None:
+            entries = after_update(last, now, entries, schema, each.writer)
+        last = now
+    return entries
+
+
+def after_update(old: Object, new: Object, entries: list[Object], schema: Schema, writer: Writer) -> list[Object]:
+    """Move what a plain write changed from its owners to the writer."""
     before, after = set(leaves(old, schema)), set(leaves(new, schema))
-    changed = {path for path in after if path[-1][2:] not in _UNOWNED and _differs(old, new, path)}
-    owned = {_identity(entry): set(_paths(entry.get("fieldsV1") or {})) for entry in entries}
-    writer = (manager, "Update", subresource)
+    changed = {path for path in after if _is_owned(path) and _differs(old, new, path)}
     if not changed and before == after:
-        new["metadata"]["managedFields"] = entries
-        return
-    owned = {name: (paths - changed) & after for name, paths in owned.items()}
-    owned[writer] = owned.get(writer, set()) | changed
-    new["metadata"]["managedFields"] = _entries(owned, entries, new["apiVersion"], writer, now)
+        return entries
+    changed |= {path[:length] for path in changed for length in range(1, len(path)) if _is_new(path[:length], old, new)}
+    owned = {
+        name: {path for path in paths - changed if _at(new, path) is not _ABSENT}
+        for name, paths in _owned(entries).items()
+    }
+    mine = (writer.manager, "Update", writer.subresource)
+    owned[mine] = owned.get(mine, set()) | changed
+    return _entries(owned, entries, new["apiVersion"], mine, writer.time)
+
+
+def _is_new(path: Path, old: Object, new: Object) -> bool:
+    """Whether a path leads to a map that was not there before."""
+    return path not in _PARTS and isinstance(_at(new, path), dict) and _at(old, path) is _ABSENT
+
+
+def _is_owned(path: Path) -> bool:
+    return path not in _ENVELOPE and path[-1][2:] not in _UNOWNED
+
+
+def _owned(entries: list[Object]) -> dict[tuple[str, str, str], set[Path]]:
+    return {_identity(entry): set(_paths(entry.get("fieldsV1") or {})) for entry in entries}
 
 
 def leaves(value: Any, schema: Schema, path: Path = ()) -> Iterator[Path]:
@@ -220,28 +273,38 @@ def _entries(
             entries.append({**old, "fieldsV1": fields})
             continue
         manager, operation, subresource = identity
-        entry = {
-            "manager": manager,
-            "operation": operation,
-            "apiVersion": api_version,
-            "time": now,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": fields,
-        }
-        entries.append({**entry, "subresource": subresource} if subresource else entry)
-    return entries
+        time = now or (old or {}).get("time")
+        entries.append(
+            {
+                "manager": manager,
+                "operation": operation,
+                "apiVersion": api_version,
+                **({"time": time} if time else {}),
+                "fieldsType": "FieldsV1",
+                "fieldsV1": fields,
+                **({"subresource": subresource} if subresource else {}),
+            }
+        )
+    return sorted(entries, key=lambda entry: (entry["operation"], entry.get("time", ""), entry["manager"]))
 
 
-def _conflict(conflicts: dict[tuple[str, str, str], set[Path]]) -> failures.Failure:
+def _conflict(conflicts: dict[tuple[str, str, str], set[Path]], entries: list[Object]) -> failures.Failure:
+    versions = {_identity(entry): entry["apiVersion"] for entry in entries}
     causes = [
-        Cause("FieldManagerConflict", f'conflict with "{manager}"', _shown(path))
-        for (manager, _, _), paths in sorted(conflicts.items())
+        Cause("FieldManagerConflict", f"conflict with {_named(identity, versions[identity])}", _shown(path))
+        for identity, paths in sorted(conflicts.items())
         for path in sorted(paths)
     ]
     noun = "conflict" if len(causes) == 1 else "conflicts"
     listed = ", ".join(f"{cause.message}: {cause.field}" for cause in causes)
     message = f"Apply failed with {len(causes)} {noun}: {listed}"
     return failures.Failure(409, "Conflict", message, details={"causes": [cause._asdict() for cause in causes]})
+
+
+def _named(identity: tuple[str, str, str], api_version: str) -> str:
+    manager, operation, subresource = identity
+    through = f' with subresource "{subresource}"' if subresource else ""
+    return f'"{manager}"{through}' + (f" using {api_version}" if operation == "Update" else "")
 
 
 def _shown(path: Path) -> str:

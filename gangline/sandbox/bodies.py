@@ -80,7 +80,8 @@ def _check_custom_identity(kind: Kind, body: Object) -> None:
 
 def unrecognized(noun: str, problem: str, body: bytes) -> failures.Failure:
     """400: the body is not even an object with a kind."""
-    shown = body.hex() if body.startswith(b"[") else body.decode(errors="replace") or "<empty>"
+    is_text = not body or body.startswith(b"{")
+    shown = body.decode(errors="replace") or "<empty>" if is_text else body.hex()
     shown = shown if len(shown) <= _SHOWN_LENGTH else f"{shown[:_SHOWN_LENGTH]} ..."
     where = "couldn't get version/kind; " if problem.startswith("json parse") else ""
     return failures.bad_request(

@@ -6,8 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from gangline.sandbox import failures
-from gangline.sandbox.kinds import NAMESPACES, PODS, Kind
+from gangline.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Kind
 from gangline.sandbox.store import Change, Object, Version
+from gangline.sandbox.strategies import definitions
 from gangline.sandbox.strategies.strategy import Write, rfc3339
 from gangline.sandbox.verbs import Target, Verbs
 
@@ -28,7 +29,7 @@ def delete(verbs: Verbs, target: Target, options: DeleteOptions) -> tuple[Versio
     """Delete, or begin to; says whether the object is gone. Raises 404 and 409."""
     version = verbs.get(target)
     old = version.object
-    _check_preconditions(target, old["metadata"], options)
+    check_preconditions(target, old["metadata"], options)
     if target.kind is NAMESPACES and target.name in ("default", "kube-system", "kube-public"):
         raise failures.forbidden(target.kind, target.name, "this namespace may not be deleted")
     grace_s = verbs.strategies(target.kind).grace_s(old, options.grace_period_s)
@@ -54,7 +55,8 @@ def _let_go(verbs: Verbs, target: Target, write: Write, *, dry_run: bool) -> Ver
     return verbs.commit(Change.DELETED, target, msgspec.structs.replace(write, new=last), dry_run=False)
 
 
-def _check_preconditions(target: Target, metadata: Object, options: DeleteOptions) -> None:
+def check_preconditions(target: Target, metadata: Object, options: DeleteOptions) -> None:
+    """Check that the object is the one that the caller means; raises 409."""
     if options.uid and options.uid != metadata["uid"]:
         why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
         why += "The object might have been deleted and then recreated"
@@ -84,13 +86,18 @@ def _marked(verbs: Verbs, kind: Kind, old: Object, grace_s: int, finalizers: lis
     if is_first or grace_s < before_s:
         metadata["deletionTimestamp"] = rfc3339(verbs.state.now() + timedelta(seconds=grace_s))
         metadata["deletionGracePeriodSeconds"] = grace_s
-    if is_first and "generation" in metadata:
+    if is_first and kind is CUSTOM_RESOURCE_DEFINITIONS:
+        metadata.pop("deletionGracePeriodSeconds")
+        finalizers = [*finalizers, definitions.FINALIZER]
+    elif is_first and "generation" in metadata:
         metadata["generation"] += 1
     if finalizers:
         metadata["finalizers"] = finalizers
     else:
         metadata.pop("finalizers", None)
     new = {**old, "metadata": metadata}
+    if is_first and kind is CUSTOM_RESOURCE_DEFINITIONS:
+        new["status"] = definitions.terminating(old["status"], verbs.state.timestamp())
     if kind is NAMESPACES:
         new["status"] = {**(old.get("status") or {}), "phase": "Terminating"}
         metadata.pop("deletionGracePeriodSeconds", None)

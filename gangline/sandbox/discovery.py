@@ -13,6 +13,10 @@ _SUBRESOURCE_VERBS = {"binding": ["create"], "eviction": ["create"], "finalize":
 VERSION = {
     "major": "1",
     "minor": "37",
+    "emulationMajor": "1",
+    "emulationMinor": "37",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "36",
     "gitVersion": "v1.37.0+gangline",
     "gitCommit": "",
     "gitTreeState": "",
@@ -118,7 +122,7 @@ def _aggregated_version(group_name: str, version: str, registry: Registry) -> di
 def _aggregated_resource(kind: Kind) -> dict[str, Any]:
     resource: dict[str, Any] = {
         "resource": kind.plural,
-        "responseKind": _response_kind(kind.group, kind.version, kind.kind),
+        "responseKind": _response_kind(kind, kind.kind),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
@@ -132,16 +136,21 @@ def _aggregated_resource(kind: Kind) -> dict[str, Any]:
     return resource
 
 
-def _response_kind(group_name: str, version: str, kind: str) -> dict[str, str]:
-    return {"group": group_name, "version": version if group_name else "", "kind": kind}
+def _response_kind(kind: Kind, name: str) -> dict[str, str]:
+    """Name a kind; a built-in one of the resource's own group has no group here."""
+    group, version = (kind.group, kind.version) if kind.custom else ("", "")
+    return {"group": group, "version": version, "kind": name}
+
+
+def _subresponse_kind(kind: Kind, subresource: str) -> dict[str, str]:
+    if subresource in _SUBRESOURCE_KINDS:
+        return dict(zip(("group", "version", "kind"), _SUBRESOURCE_KINDS[subresource], strict=True))
+    return _response_kind(kind, "Binding" if subresource == "binding" else kind.kind)
 
 
 def _aggregated_subresource(kind: Kind, name: str) -> dict[str, Any]:
-    group_name, version, kind_name = _SUBRESOURCE_KINDS.get(
-        name, (kind.group, kind.version, "Binding" if name == "binding" else kind.kind)
-    )
     return {
         "subresource": name,
-        "responseKind": _response_kind(group_name, version, kind_name),
+        "responseKind": _subresponse_kind(kind, name),
         "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"]),
     }

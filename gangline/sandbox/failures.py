@@ -236,8 +236,7 @@ def too_many_requests(message: str, *, retry_after_s: int | None = None, causes:
 
 def not_acceptable() -> Failure:
     """406: none of the forms that the caller reads is served."""
-    message = "only the following media types are accepted: application/json"
-    return Failure(406, "NotAcceptable", message)
+    return Failure(406, "NotAcceptable", "only the following media types are accepted: application/json", details={})
 
 
 def internal(message: str) -> Failure:
@@ -248,7 +247,7 @@ def internal(message: str) -> Failure:
 def request_too_large(limit_bytes: int) -> Failure:
     """413: the body is over the limit."""
     message = f"Request entity too large: limit is {limit_bytes}"
-    return Failure(413, "RequestEntityTooLarge", message, details={})
+    return Failure(413, "RequestEntityTooLarge", message)
 
 
 _REASONS = {

@@ -205,10 +205,19 @@ SERVICE_ACCOUNTS = Kind(
 # Kinds that are only posted.
 BINDINGS = Kind(group="", version="v1", plural="bindings", kind="Binding", verbs=("create",))
 EVICTIONS = Kind(group="policy", version="v1", plural="evictions", kind="Eviction", verbs=("create",))
+ACCESS_REVIEWS = Kind(
+    group="authorization.k8s.io",
+    version="v1",
+    plural="selfsubjectaccessreviews",
+    kind="SelfSubjectAccessReview",
+    namespaced=False,
+    verbs=("create",),
+)
 BUILT_IN: tuple[Kind, ...] = (
     NAMESPACES,
     PODS,
     BINDINGS,
+    ACCESS_REVIEWS,
     EVENTS,
     SERVICE_ACCOUNTS,
     Kind(

@@ -134,6 +134,8 @@ def _references(schema: Any) -> list[str]:
 def _shown(schema: Any, prefix: str) -> Any:
     """Return a schema in OpenAPI's spelling."""
     match schema:
+        case {"number": str(), **more}:
+            return _shown(more, prefix)
         case {"$ref": str(name), **beside}:
             return (
                 {"allOf": [{"$ref": prefix + name}], **beside} if beside and prefix == _V3 else {"$ref": prefix + name}

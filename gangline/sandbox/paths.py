@@ -25,8 +25,12 @@ def target_of(path: str, registry: Registry) -> Target:
         raise failures.no_such_resource()
     plural, name, subresource = (*rest, "", "")[:3]
     kind = registry.find(group, version, plural)
+    if kind is None and registry.is_custom(group):
+        raise failures.NoSuchPath
     if kind is None or (namespace and not kind.namespaced) or (name and kind.namespaced and not namespace):
         raise failures.no_such_resource()
+    if subresource and subresource not in kind.subresources and kind.custom:
+        raise failures.not_found(kind, name)
     if subresource and subresource not in kind.subresources:
         raise failures.no_such_resource()
     return Target(kind=kind, namespace=namespace, name=name, subresource=subresource)

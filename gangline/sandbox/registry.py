@@ -27,6 +27,10 @@ class Registry:
         """Return all kinds, built-in ones first."""
         return list(self._kinds.values())
 
+    def is_custom(self, group: str) -> bool:
+        """Whether a group is one of definitions."""
+        return any(kind.custom for kind in self._kinds.values() if kind.group == group)
+
     def group_versions(self) -> dict[str, list[str]]:
         """Return the versions by group; the core group is empty."""
         groups: dict[str, list[str]] = {"": ["v1"]}

@@ -8,17 +8,17 @@ import msgspec
 import yaml
 from msgspec import Struct
 
-from gangline.sandbox import answers, apply, bodies, documents, failures, lists, patch
+from gangline.sandbox import answers, apply, bodies, documents, failures, lists, patch, protobuf
 from gangline.sandbox.answers import Answer
 from gangline.sandbox.bodies import FieldValidation
-from gangline.sandbox.deletion import DeleteOptions, delete
+from gangline.sandbox.deletion import DeleteOptions, check_preconditions, delete
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import BINDINGS, EVICTIONS, Kind
 from gangline.sandbox.paths import target_of
 from gangline.sandbox.schema import json_type
-from gangline.sandbox.shapes import resolved, shape_of
-from gangline.sandbox.store import Object
-from gangline.sandbox.strategies import bindings, evictions, scale
+from gangline.sandbox.shapes import Schema, resolved, shape_of
+from gangline.sandbox.store import Object, Writer
+from gangline.sandbox.strategies import bindings, evictions, reviews, scale
 from gangline.sandbox.verbs import Target, Verbs, WriteOptions, Written
 from gangline.sandbox.views import View, view_of
 
@@ -33,7 +33,8 @@ _PODS_PRESERVED = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
     "set propagationPolicy=Orphan to suppress this warning"
 )
-_BODY_FORMS = ("application/json", "application/yaml")
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+_BODY_FORMS = ("application/json", "application/yaml", _PROTOBUF)
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -75,7 +76,7 @@ def answer(call: Call, verbs: Verbs) -> Answer:
             raise failures.method_not_allowed()
         return found
     target = target_of(call.path, verbs.state.registry)
-    if call.method != "POST" and target.subresource in ("binding", "eviction"):
+    if call.method != "POST" and (target.kind.verbs == ("create",) or target.subresource in ("binding", "eviction")):
         raise failures.method_not_allowed()
     view = view_of(call.accept, target.kind, verbs.state.now, call.query.get("includeObject", ""))
     match call.method, bool(target.name):
@@ -108,6 +109,8 @@ def _post(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
     match target.subresource or target.kind.plural, bool(target.name):
         case "bindings", False:
             return _bind(call, target, verbs)
+        case "selfsubjectaccessreviews", False:
+            return answers.document(reviews.allow(_decoded(call, target.kind)), 201)
         case _, False if target.namespace or not target.kind.namespaced:
             written = verbs.create(target, _decoded(call, target.kind), _write_options(call, "CreateOptions"))
             return _answered(written, view, code=201)
@@ -127,7 +130,11 @@ def _bind(call: Call, target: Target, verbs: Verbs) -> Answer:
 def _evict(call: Call, target: Target, verbs: Verbs, eviction: Object) -> Answer:
     evictions.check_name(target.name, eviction)
     options = _delete_options(eviction.get("deleteOptions") or {}, call)
-    evictions.ask_budgets(verbs.state, verbs.get(target).object, dry_run=options.dry_run)
+    version = verbs.get(target)
+    evictions.ask_budgets(verbs.state, version.object, dry_run=options.dry_run)
+    check_preconditions(target, version.object["metadata"], options)
+    if not options.dry_run and not version.object["metadata"].get("deletionTimestamp"):
+        evictions.announce(verbs.state, version)
     delete(verbs, target, options)
     return answers.document({**_SUCCESS, "code": 201}, 201)
 
@@ -184,18 +191,35 @@ def _apply(call: Call, target: Target, verbs: Verbs, view: View, config: Object)
         raise failures.invalid_options("PatchOptions", Cause.required("fieldManager", "is required for apply patch"))
     if (config.get("metadata") or {}).get("managedFields"):
         raise failures.bad_request("metadata.managedFields must be nil")
-    schema, now, force = resolved(shape_of(target.kind)), verbs.state.timestamp(), call.flag("force")
+    _check_configuration(config, target.kind, resolved(shape_of(target.kind)))
+    schema, force = resolved(shape_of(target.kind)), call.flag("force")
+    writer, entries = Writer(manager, target.subresource, verbs.state.timestamp()), verbs.managers(target)
     config.setdefault("metadata", {}).setdefault("name", target.name)
     if verbs.state.store.get(target.kind.resource, target.key) is None and not target.subresource:
         collection = Target(kind=target.kind, namespace=target.namespace, name="")
-        new = apply.applied(None, config, schema, manager=manager, force=force, now=now)
+        new = apply.applied(None, config, schema, [], writer=writer, force=force)
         return _answered(verbs.create(collection, new, _write_options(call, "PatchOptions")), view, code=201)
     written = verbs.patch(
         target,
-        lambda old: apply.applied(old, config, schema, manager=manager, force=force, now=now),
+        lambda old: apply.applied(old, config, schema, entries, writer=writer, force=force),
         _write_options(call, "PatchOptions"),
     )
     return _answered(written, view)
+
+
+def _check_configuration(config: Object, kind: Kind, schema: Schema) -> None:
+    if not config.get("apiVersion") or not config.get("kind"):
+        raise failures.bad_request(
+            f"invalid object type: {config.get('apiVersion', '/')}, Kind={config.get('kind', '')}"
+        )
+    unknown = list(apply.undeclared(config, schema))
+    if unknown:
+        metadata = config.get("metadata") or {}
+        identity = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        what = f"({identity}; {kind.group}/{kind.version}, Kind={kind.kind})"
+        raise failures.internal(
+            f"failed to create typed patch object {what}: {unknown[0]}: field not declared in schema"
+        )
 
 
 def _delete(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
@@ -289,6 +313,16 @@ def _decoded(call: Call, kind: Kind | None = None) -> Any:
     """Read the body, of a kind or DeleteOptions."""
     if len(call.body) > _LIMIT_BYTES:
         raise failures.request_too_large(_LIMIT_BYTES)
+    if call.media_type == _PROTOBUF and not (kind and kind.custom):
+        try:
+            return protobuf.decode(call.body)
+        except protobuf.Malformed as problem:
+            noun = kind.kind if kind else "DeleteOptions"
+            if problem.identity is None:
+                raise bodies.unrecognized(noun, str(problem), call.body) from problem
+            version, given = problem.identity
+            text = f'{given} in version "{version.rpartition("/")[2]}" cannot be handled as a {noun}: {problem}'
+            raise failures.bad_request(text) from problem
     if call.media_type.partition("/")[2] not in _READ:
         raise failures.unsupported_media_type(_BODY_FORMS)
     try:

@@ -63,6 +63,8 @@ class Walk:
             raise Undecodable(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"')
         if not self._type_fits(value, schema, path, struct):
             return value
+        if isinstance(value, float) and schema.get("type") == "integer":
+            value = int(value)
         match value:
             case dict():
                 self._visit_object(value, old if isinstance(old, dict) else {}, schema, path, struct)
@@ -85,6 +87,8 @@ class Walk:
                 self._unknown(value, key, schema, here)
             elif value[key] is None and self._is_absent(inner):
                 del value[key]
+            elif value[key] == {} and self._typed and inner.get("type") == "object" and "default" not in inner:
+                del value[key]  # an empty map, which Go leaves out; an empty struct is a reference here
             else:
                 value[key] = self.visit(value[key], old.get(key), inner, here, struct)
         for key, inner in properties.items():
@@ -149,19 +153,25 @@ class Walk:
         in_range = not limit or not isinstance(value, int) or -limit <= value < limit
         if fits and in_range:
             return True
-        if value is None and not self._typed:
-            self.findings.causes.append(Cause.required(path))
-            return False
         if self._typed:
             raise Undecodable(_unmarshal_problem(value, schema, path, struct))
-        if fits:
-            detail = f"Checked value must be of type {wanted} with format {schema['format']} in {path}"
-            self.findings.causes.append(Cause.invalid("<nil>", "", detail))
-        else:
-            given = json_type(value)
-            detail = f"{path} in body must be of type {wanted}: {quoted(given)}"
-            self.findings.causes.append(Cause.wrong_type(path, given, detail))
-        return False
+        self.findings.causes.extend(_misfit(value, wanted, schema, path, fits=fits))
+        return fits  # a number out of range is held against the other rules too
+
+
+def _misfit(value: Any, wanted: str | None, schema: Schema, path: str, *, fits: bool) -> Iterator[Cause]:
+    """Say that a value is not of its type, or too large for its format."""
+    if fits:
+        detail = f"Checked value must be of type {wanted} with format {schema['format']} in {path}"
+        yield Cause.invalid("<nil>", "", detail)
+        return
+    given = json_type(value)
+    if given == "null":
+        yield Cause.required(path)
+        return
+    yield Cause.wrong_type(path, given, f"{path} in body must be of type {wanted}: {quoted(given)}")
+    if (given, wanted) == ("number", "integer"):
+        yield Cause.invalid("<nil>", "", f"Checked value must be of type integer (default format) in {path}")
 
 
 def _broken_rules(value: Any, schema: Schema, path: str, *, typed: bool) -> Iterator[Cause]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from gangline.sandbox import failures
@@ -39,10 +40,19 @@ def _requirements(text: str) -> list[Predicate]:
     while position < len(text):
         found = _REQUIREMENT.match(text, position)
         if found is None:
-            raise failures.bad_request(f"unable to parse requirement: found '{text[position:]}'")
+            raise failures.bad_request(_problem(text[position:]))
         requirements.append(_requirement(found.groupdict()))
         position = found.end()
     return requirements
+
+
+def _problem(rest: str) -> str:
+    """Say where a selector cannot be read, as the server's lexer does."""
+    words = re.findall(r"[^\s,=!()<>]+|[(),]|[=!<>]+", rest)
+    if words[-1:] in (["in"], ["notin"]):
+        return "unable to parse requirement: found '' expected: '('"
+    odd = next((later for earlier, later in pairwise(words) if earlier.isidentifier() and later.isidentifier()), rest)
+    return f"found '{odd}', expected: ',' or 'end of string'"
 
 
 def _requirement(parts: dict[str, str | None]) -> Predicate:
@@ -68,7 +78,10 @@ def _requirement(parts: dict[str, str | None]) -> Predicate:
 
 def _comparison(key: str, value: str, *, above: bool) -> Predicate:
     if not re.fullmatch(r"-?\d+", value):
-        raise failures.bad_request(f"unable to parse requirement: values[0][{key}]: Invalid value: {value!r}")
+        raise failures.bad_request(
+            f"unable to parse requirement: values[0]: Invalid value: {failures.quoted(value)}: "
+            "for 'Gt', 'Lt' operators, the value must be an integer"
+        )
     bound = int(value)
 
     def matches(labels: dict[str, Any]) -> bool:

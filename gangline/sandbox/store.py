@@ -29,6 +29,14 @@ class Change(StrEnum):
     DELETED = "DELETED"
 
 
+class Writer(Struct, frozen=True):
+    """Who wrote, through which subresource and when, for managedFields."""
+
+    manager: str
+    subresource: str
+    time: str
+
+
 class Version(Struct, kw_only=True, eq=False):
     """One version of one object; `previous` is the version before it, unless that is compacted."""
 
@@ -39,6 +47,7 @@ class Version(Struct, kw_only=True, eq=False):
     object: Object
     previous: "Version | None"
     encoded: dict[str, bytes]
+    writer: Writer | None = None
 
     def json(self, form: str, convert: Callable[[Object], Object] | None) -> bytes:
         """Return the object's bytes; `convert` leads from the stored form to `form` and is asked once."""
@@ -101,7 +110,9 @@ class Store:
         versions = self._current.get(resource)
         return versions.get(key) if versions else None
 
-    def commit(self, change: Change, resource: GroupResource, key: str, new: Object) -> Version:
+    def commit(
+        self, change: Change, resource: GroupResource, key: str, new: Object, writer: Writer | None = None
+    ) -> Version:
         """Make `new` the current version (or, for DELETED, the last) and tell the watchers."""
         versions = self._current.setdefault(resource, {})
         previous = versions.get(key)
@@ -115,6 +126,7 @@ class Store:
             object=new,
             previous=previous,
             encoded={},
+            writer=writer,
         )
         if change is Change.DELETED:
             versions.pop(key, None)

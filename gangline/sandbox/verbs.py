@@ -17,7 +17,7 @@ from gangline.sandbox.bodies import FieldValidation
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import NAMESPACES, PODS, Kind
 from gangline.sandbox.shapes import resolved, shape_of
-from gangline.sandbox.store import Change, Object, Version
+from gangline.sandbox.store import Change, Object, Version, Writer
 from gangline.sandbox.strategies.strategy import ClusterState, Strategy, Write
 
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -91,7 +91,9 @@ class Verbs:
             raise failures.internal("resourceVersion should not be set on objects to be created")
         if self.state.store.get(kind.resource, target.key) is not None:
             raise failures.already_exists(kind, name)
-        return Written(self.commit(Change.ADDED, target, write, dry_run=options.dry_run), warnings, is_new=True)
+        writer = self.writer(target, options)
+        added = self.commit(Change.ADDED, target, write, dry_run=options.dry_run, writer=writer)
+        return Written(added, warnings, is_new=True)
 
     def update(self, target: Target, body: Any, options: WriteOptions = DEFAULT_OPTIONS) -> Written:
         """Replace an object, or the part of it that a subresource shows."""
@@ -141,14 +143,15 @@ class Verbs:
         write = Write(kind=kind, new=new, old=old, subresource=target.subresource, state=self.state)
         self._admit(write, causes)
         meta = new["metadata"]
-        self._account(target, new, old, options)
+        self._account(target, version, new, options)
         if "generation" in meta and _intent(new, kind) != _intent(old, kind):
             meta["generation"] += 1
         if _is_over(new, kind):
             return Written(self._let_go(target, version, write, dry_run=options.dry_run), warnings)
         if new == old:
             return Written(version, warnings)
-        return Written(self.commit(Change.MODIFIED, target, write, dry_run=options.dry_run), warnings)
+        writer = self.writer(target, options)
+        return Written(self.commit(Change.MODIFIED, target, write, dry_run=options.dry_run, writer=writer), warnings)
 
     def _let_go(self, target: Target, version: Version, write: Write, *, dry_run: bool) -> Version:
         """Remove what nothing holds any more: watchers are told what there was, the caller what he made of it."""
@@ -158,19 +161,30 @@ class Verbs:
         shown["metadata"]["resourceVersion"] = str(version.revision)
         return msgspec.structs.replace(gone, object=shown, encoded={})
 
-    def _account(self, target: Target, new: Object, old: Object, options: WriteOptions) -> None:
-        """Keep managedFields in step with a plain write."""
-        if options.manager and (old["metadata"].get("managedFields") or new["metadata"].get("managedFields")):
-            apply.updated_managers(
-                old,
-                new,
-                resolved(shape_of(target.kind)),
-                manager=options.manager,
-                subresource=target.subresource,
-                now=self.state.timestamp(),
-            )
+    def _account(self, target: Target, version: Version, new: Object, options: WriteOptions) -> None:
+        """Keep managedFields, where there are any, in step with a plain write."""
+        writer, meta = self.writer(target, options), new["metadata"]
+        if writer is None:
+            return
+        old = forms.shown(version.object, target.kind)
+        entries = old["metadata"].get("managedFields")
+        if not entries or meta.get("managedFields") == []:
+            meta.pop("managedFields", None)
+            return
+        meta["managedFields"] = apply.after_update(old, new, entries, resolved(shape_of(target.kind)), writer)
 
-    def commit(self, change: Change, target: Target, write: Write, *, dry_run: bool) -> Version:
+    def writer(self, target: Target, options: WriteOptions) -> Writer | None:
+        """Who writes; None for an apply, which keeps its own accounts."""
+        return Writer(options.manager, target.subresource, self.state.timestamp()) if options.manager else None
+
+    def managers(self, target: Target) -> list[Object]:
+        """Who owns what in an object that may not be there."""
+        version = self.state.store.get(target.kind.resource, target.key)
+        return apply.entries_of(version, resolved(shape_of(target.kind)), lambda item: forms.shown(item, target.kind))
+
+    def commit(
+        self, change: Change, target: Target, write: Write, *, dry_run: bool, writer: Writer | None = None
+    ) -> Version:
         """Store what a write came to, unless nothing is to be kept."""
         kind, stored = target.kind, forms.stored(write.new, target.kind)
         if dry_run:
@@ -183,7 +197,7 @@ class Verbs:
                 previous=None,
                 encoded={},
             )
-        version = self.state.store.commit(change, kind.resource, target.key, stored)
+        version = self.state.store.commit(change, kind.resource, target.key, stored, writer)
         self.strategies(kind).committed(write)
         return version
 

@@ -4,4 +4,51 @@ from typing import Final
 
 from tests.comparison.compare import Known
 
-KNOWN: Final[tuple[Known, ...]] = ()
+KNOWN: Final[tuple[Known, ...]] = (
+    Known(
+        "Answers are JSON, as every client takes it; nobody asks for YAML or for protobuf alone.",
+        {
+            "methods/as-yaml": ("status", "headers", "body"),
+            "tables/table-of-another-version": ("body.message", "body.details"),
+            "tables/xml": ("body.message",),
+        },
+    ),
+    Known(
+        "It is another program, made by no Go compiler, at an address that its clients know.",
+        {
+            "discovery/version": tuple(
+                f"body.{field}" for field in ("compiler", "gitCommit", "gitTreeState", "gitVersion", "goVersion")
+            ),
+            "discovery/api": ("body.serverAddressByClientCIDRs",),
+        },
+    ),
+    Known(
+        "No process runs in a pod, so none needs a token or the cluster's certificate mounted.",
+        {"pods-created/with-account": ("body.spec.volumes", "body.spec.containers[0].volumeMounts")},
+    ),
+    Known(
+        "There is no network, so Services have no address families.",
+        {
+            "maps/service": ("body.spec.ipFamilies", "body.spec.ipFamilyPolicy"),
+            "maps/delete-service": ("body.spec.ipFamilies", "body.spec.ipFamilyPolicy"),
+        },
+    ),
+    Known(
+        "A bookmark says how far the stream is; clients read nothing else of it, and the rest is Go's empty struct.",
+        {"watches/initial": tuple(f"body[{index}].object.{part}" for index in (1, 2) for part in ("spec", "status"))},
+    ),
+    Known(
+        "The wording rests on names and layouts of Go types, on how often a rule is asked, or on the bytes as they came.",
+        {
+            "pods-status/odd-condition": ("body.details.causes[0].message", "body.message"),
+            "jobs/template": ("body.details.causes[0].message", "body.message"),
+            "groups/main-uid": ("body.details.causes", "body.message"),
+            "lists/page-odd": ("body.message",),
+            "definitions/no-kind": ("body.message",),
+        },
+    ),
+    Known(
+        "Advice to authors of manifests, in a header, that changes nothing.",
+        {"pods-created/defaults": ("headers.Warning",), "definitions/other-version": ("headers.Warning",)},
+    ),
+)

@@ -4,7 +4,8 @@
 - An object that an earlier answer showed becomes `<object of create>`, so a difference is told once.
 - Revisions of lists, continue tokens, random ends of names and times become words; times in 2001 are the requests' own.
 - Ages in tables become a word, and what a column means is left out: it is the documentation of the API.
-- managedFields are kept only where a manager has applied: the sandbox does not show who wrote the others.
+- managedFields are kept only where a manager has applied: the sandbox does not show who wrote the others. They are
+  sorted by manager, as the server's order depends on the second.
 - A refused patch quotes the whole object, and a refused change of a pod what differs: left out.
 - The causes of a refusal are sorted, and its message does not repeat them: the server's order is that of a Go map.
 - Discovery keeps what the sandbox serves: that it serves less is its nature.
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME: Final = re.compile(r"(?!2001)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-_GENERATED: Final = re.compile(r"\b(made-)[bcdfghjklmnpqrstvwxz2456789]{5}\b")
+_GENERATED: Final = re.compile(r"\b(made-|kube-api-access-)[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 _AGE: Final = re.compile(r"(\d+[ms])+|\d+[yd]\d*d?")
 _QUOTED_OBJECT: Final = re.compile(r'(?<=Invalid value: )"\{.*\}"(?=: )')
 _QUOTED_DIFFERENCE: Final = re.compile(r"\n@@(?:.|\n)*?(?=\]\Z|\Z)")
 _REVISIONS: Final = re.compile(
-    r"(?<=in record \()\d+|(?<=resource version: )\d{2,}|(?<=current: )\d+|(?<=\()\d+(?=\)$)"
+    r'(?<=in record \()\d+|(?<=resource version: )\d{2,}|(?<=current: )\d+|(?<=resourceVersion: ")\d+|(?<=\()\d+(?=\)$)'
 )
 _SERVED: Final = {kind.plural for kind in BUILT_IN} | {"podgroups", "widgets", "gauges", "selfsubjectaccessreviews"}
 _GROUPS: Final = {kind.group for kind in BUILT_IN} | {"scheduling.x-k8s.io", "authorization.k8s.io"}
@@ -70,7 +71,10 @@ class Normal:
         shown: dict[str, Any] = {}
         for key, inner in sorted(value.items()):
             here = f"{path}.{key}" if path else key
-            if key == "managedFields" and not _is_applied(inner):
+            if key == "managedFields":
+                if _is_applied(inner):
+                    entries = sorted(inner, key=lambda entry: (entry["operation"], entry["manager"]))
+                    shown[key] = self._value(entries, name, here)
                 continue
             if key == "resourceVersion" and isinstance(inner, str) and inner.isdigit() and inner != "0":
                 shown[key] = self._label("rv", inner, name, here)
@@ -94,7 +98,7 @@ class Normal:
         if path.endswith("message"):
             text = _QUOTED_DIFFERENCE.sub("", _QUOTED_OBJECT.sub('"<object>"', text))
         text = _UID.sub(lambda found: self._label("uid", found[0], name, path), text)
-        text = _REVISIONS.sub("<revision>", text) if path.endswith("message") else text
+        text = _REVISIONS.sub("<revision>", text) if not path or path.endswith("message") else text
         text = _TIME.sub(lambda found: "<microtime>" if found[1] else "<time>", text)
         return _GENERATED.sub(r"\1?????", text)
 
@@ -158,5 +162,6 @@ def _shown(resource: dict[str, Any]) -> dict[str, Any]:
     """A resource without the hash that only a server upgrading its storage needs."""
     shown = {key: value for key, value in resource.items() if key != "storageVersionHash"}
     if "subresources" in shown:
-        shown["subresources"] = [each for each in shown["subresources"] if each["subresource"] in _SUBRESOURCES]
+        kept = [each for each in shown.pop("subresources") if each["subresource"] in _SUBRESOURCES]
+        shown |= {"subresources": kept} if kept else {}
     return shown

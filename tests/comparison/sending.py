@@ -1,6 +1,7 @@
 """Sends stories to a server, all at once, and brings the answers home in their normal form."""
 
 import asyncio
+import io
 import json
 import re
 import ssl
@@ -132,8 +133,9 @@ async def _once(session: aiohttp.ClientSession, request: Request) -> Answer:
     headers = {"Accept": request.accept}
     if request.body is not None:
         headers["Content-Type"] = request.content_type
-    body = request.body if isinstance(request.body, str) else json.dumps(request.body)
-    data = None if request.body is None else body.encode()
+    body = request.body if isinstance(request.body, (str, bytes)) else json.dumps(request.body)
+    encoded = body if isinstance(body, bytes) else body.encode()
+    data = None if request.body is None else io.BytesIO(encoded)
     async with session.request(
         request.method, request.path, params=request.query, data=data, headers=headers
     ) as response:

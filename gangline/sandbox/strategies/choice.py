@@ -10,7 +10,7 @@ from gangline.sandbox.kinds import (
     GroupResource,
     Kind,
 )
-from gangline.sandbox.strategies import definitions, events, namespaces, nodes, pods, policies, workloads
+from gangline.sandbox.strategies import definitions, events, namespaces, nodes, pods, policies, services, workloads
 from gangline.sandbox.strategies.strategy import GENERIC, Strategy
 
 _STRATEGIES = {
@@ -26,6 +26,7 @@ _STRATEGIES = {
         for plural in ("replicasets", "deployments", "statefulsets", "daemonsets")
     },
     GroupResource("coordination.k8s.io", "leases"): policies.LEASE,
+    GroupResource("", "services"): services.STRATEGY,
     GroupResource("", "configmaps"): policies.CONFIG_MAP,
     GroupResource("", "secrets"): policies.SECRET,
     GroupResource("batch", "jobs"): workloads.JOB,

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+from gangline.sandbox import jsonpath
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import Column, GroupResource, Kind
 from gangline.sandbox.store import Change, Object
 from gangline.sandbox.strategies.strategy import ClusterState, Strategy, Write
+
+FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 
 def prepare(write: Write) -> None:
@@ -37,6 +40,13 @@ def _established(definition: Object, now: str) -> Object:
     return {**definition, "metadata": {**definition["metadata"]}, "status": status}
 
 
+def terminating(status: Object, now: str) -> Object:
+    """Return the status of a definition whose deletion begins."""
+    message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+    condition = _condition("Terminating", "InstanceDeletionPending", message, now)
+    return {**status, "conditions": [*(status["conditions"] or ()), condition]}
+
+
 def _condition(type_: str, reason: str, message: str, now: str) -> Object:
     return {"type": type_, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
 
@@ -44,16 +54,26 @@ def _condition(type_: str, reason: str, message: str, now: str) -> Object:
 def broken_rules(write: Write) -> list[Cause]:
     """Name what is wrong with a definition."""
     spec, name = write.new["spec"], write.new["metadata"]["name"]
-    problems = []
+    problems = [
+        Cause.required(f"spec.{path}")
+        for path in ("group", "names.plural", "names.singular", "names.kind", "names.listKind")
+        if not jsonpath.first(spec, f".{path}")
+    ]
     expected = f"{spec['names'].get('plural')}.{spec['group']}"
     if name != expected:
         problems.append(Cause.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
     stored = [version for version in spec["versions"] if version.get("storage")]
     if len(stored) != 1:
         detail = "must have exactly one version marked as storage version"
-        problems.append(Cause.invalid("spec.versions", len(spec["versions"]), detail))
+        problems.append(Cause.invalid("spec.versions", [_go_version(version) for version in spec["versions"]], detail))
+    if not write.new["status"].get("storedVersions"):
+        problems.append(Cause.invalid("status.storedVersions", None, "must have at least one stored version"))
     for index, version in enumerate(spec["versions"]):
-        if not (version.get("schema") or {}).get("openAPIV3Schema"):
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        if schema is not None and not schema.get("type"):
+            path = "spec.validation" if len(spec["versions"]) == 1 else f"spec.versions[{index}].schema"
+            problems.append(Cause.required(f"{path}.openAPIV3Schema.type", "must not be empty at the root"))
+        if schema is None:
             problems.append(Cause.required(f"spec.versions[{index}].schema.openAPIV3Schema"))
     if write.old is not None:
         old = write.old["spec"]
@@ -68,19 +88,39 @@ def broken_rules(write: Write) -> list[Cause]:
     return problems
 
 
+def _go_version(version: Object) -> Object:
+    """Return a version as Go prints it, but for its schema."""
+    flags = {"Name": version["name"], "Served": version["served"], "Storage": version["storage"], "Deprecated": False}
+    empty = ("DeprecationWarning", "Schema", "Subresources", "AdditionalPrinterColumns", "SelectableFields")
+    return flags | dict.fromkeys(empty)
+
+
 def committed(write: Write) -> None:
     """Serve, serve differently, or stop serving."""
     definition, state = write.new, write.state
     spec = definition["spec"]
     state.registry.remove(spec["group"], spec["names"]["plural"])
     if state.store.get(write.kind.resource, definition["metadata"]["name"]) is None:
-        _remove_objects(state, GroupResource(spec["group"], spec["names"]["plural"]))
+        return
+    if definition["metadata"].get("deletionTimestamp"):
+        _finish(write)
         return
     for kind in kinds_of(definition):
         state.registry.add(kind)
     if write.old is None:
         now = _established(definition, state.timestamp())
         state.store.commit(Change.MODIFIED, write.kind.resource, definition["metadata"]["name"], now)
+
+
+def _finish(write: Write) -> None:
+    """Remove the objects of a definition that is being deleted, and the definition after them."""
+    state, definition = write.state, write.new
+    spec, name = definition["spec"], definition["metadata"]["name"]
+    _remove_objects(state, GroupResource(spec["group"], spec["names"]["plural"]))
+    others = [each for each in definition["metadata"]["finalizers"] if each != FINALIZER]
+    metadata = {**definition["metadata"], "finalizers": others}
+    change = Change.MODIFIED if others else Change.DELETED
+    state.store.commit(change, write.kind.resource, name, {**definition, "metadata": metadata})
 
 
 def _remove_objects(state: ClusterState, resource: GroupResource) -> None:
@@ -111,6 +151,7 @@ def _kind(spec: Object, version: Object, stored: str) -> Kind:
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=tuple(name for name in ("status", "scale") if name in subresources),
+        verbs=("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"),
         unconditional_update=False,
         selectable=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
         columns=_columns(version.get("additionalPrinterColumns")),

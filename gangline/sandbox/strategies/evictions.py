@@ -100,6 +100,23 @@ def _charge(state: ClusterState, version: Version, pod_name: str, *, dry_run: bo
     state.store.commit(Change.MODIFIED, version.resource, version.key, new)
 
 
+def announce(state: ClusterState, version: Version) -> None:
+    """Say on the pod that it is evicted, before it is deleted."""
+    pod = version.object
+    status = pod.get("status") or {}
+    others = [each for each in status.get("conditions") or () if each.get("type") != "DisruptionTarget"]
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+        "lastProbeTime": None,
+        "lastTransitionTime": state.timestamp(),
+    }
+    new = {**pod, "metadata": {**pod["metadata"]}, "status": {**status, "conditions": [*others, condition]}}
+    state.store.commit(Change.MODIFIED, version.resource, version.key, new)
+
+
 def _used_up(budget: Object, now: str) -> Object:
     return {
         "type": "DisruptionAllowed",

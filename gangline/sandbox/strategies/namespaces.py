@@ -10,6 +10,8 @@ def prepare(write: Write) -> None:
     metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
     if write.subresource == "finalize" and write.old is not None:
         new["status"] = write.old.get("status") or {}
+    if not (new.get("spec") or {"finalizers": 1}).get("finalizers"):
+        new["spec"] = {}
     if write.old is None:
         spec = new.setdefault("spec", {})
         finalizers = spec.setdefault("finalizers", [])

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from gangline.sandbox import jsonpath
+from gangline.sandbox import failures, jsonpath
 from gangline.sandbox.cells import selector_text
+from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import Kind
 from gangline.sandbox.store import Object
 
@@ -30,6 +31,9 @@ def scale_of(kind: Kind, item: Object) -> Object:
 def scaled(kind: Kind, item: Object, scale: Object) -> Object:
     """Return the object with the replicas of a scale; it shares what does not change."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
+    if isinstance(replicas, int) and replicas < 0:
+        cause = Cause.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise failures.invalid_as("Scale", "autoscaling", item["metadata"]["name"], [cause])
     path = (kind.scale_paths or ("",))[0].split(".")
     metadata = {**item["metadata"]}
     given = (scale.get("metadata") or {}).get("resourceVersion")

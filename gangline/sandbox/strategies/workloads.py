@@ -34,11 +34,11 @@ def _prepare_job(write: Write) -> None:
     spec.setdefault("backoffLimit", 6)
     spec.setdefault("manualSelector", False)
     spec.setdefault("podReplacementPolicy", "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed")
-    if spec["manualSelector"] or "template" not in spec:
+    if spec["manualSelector"]:
         return
     labels = dict.fromkeys(_JOB_UID_LABELS, metadata["uid"])
     labels |= dict.fromkeys(_JOB_NAME_LABELS, metadata["name"])
-    template = spec["template"].setdefault("metadata", {})
+    template = spec.setdefault("template", {}).setdefault("metadata", {})
     template["labels"] = {**(template.get("labels") or {}), **labels}
     metadata.setdefault("labels", dict(template["labels"]))
     spec.setdefault("selector", {}).setdefault("matchLabels", {})[_JOB_UID_LABELS[0]] = metadata["uid"]
@@ -106,7 +106,7 @@ def _selector_problems(spec: Object) -> Iterator[Cause]:
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     if any((labels or {}).get(key) != each for key, each in wanted.items()):
         detail = "`selector` does not match template `labels`"
-        yield Cause.invalid("spec.template.metadata.labels", labels, detail)
+        yield Cause.invalid("spec.template.metadata.labels", dict(sorted((labels or {}).items())), detail)
 
 
 def _immutable(write: Write, fields: tuple[str, ...]) -> Iterator[Cause]:

@@ -9,10 +9,12 @@ import msgspec
 from gangline.sandbox.kinds import BUILT_IN, Kind
 from gangline.sandbox.types.overlay import OVERLAY
 
+_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 _CHECKED_BY_STRATEGIES = (
     *(f"io.k8s.api.apps.v1.{kind}Spec" for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
     "io.k8s.api.batch.v1.JobSpec",
     "io.k8s.api.core.v1.PodSpec",
+    *(f"{_EXTENSIONS}.CustomResourceDefinition{part}" for part in ("Names", "Spec")),
     "io.k8s.api.core.v1.Taint",
 )
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -42,5 +44,10 @@ def definitions() -> dict[str, dict[str, Any]]:
 
 def definition_name(kind: Kind) -> str | None:
     """Name of a built-in kind's definition; None for custom kinds."""
-    name: str | None = _document()["kinds"].get(f"{kind.api_version} {kind.kind}")
-    return None if kind.custom else name
+    return None if kind.custom else definition_of(kind.api_version, kind.kind)
+
+
+def definition_of(api_version: str, kind: str) -> str | None:
+    """Name of the definition of what calls itself so; None when it is no built-in kind."""
+    name: str | None = _document()["kinds"].get(f"{api_version} {kind}")
+    return name

@@ -1,8 +1,10 @@
 """Makes `types.json`: the shapes of the built-in kinds, without texts, from the package kubernetes-validate.
 
-That package is needed for this alone: `python -m gangline.sandbox.types.generate`.
+That package is needed for this alone, as is a directory of Go modules (`go env GOMODCACHE`, there `k8s.io`), for the
+numbers of fields: `python -m gangline.sandbox.types.generate DIRECTORY`.
 """
 
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import msgspec
 
 from gangline.sandbox.kinds import BUILT_IN
+from gangline.sandbox.types.numbers import number
 
 RELEASE = "v1.37.0-local"
 TARGET = Path(__file__).with_name("types.json")
@@ -22,7 +25,7 @@ _KEPT = (
     "x-kubernetes-patch-merge-key",
     "x-kubernetes-patch-strategy",
 )
-_BESIDES = ("DeleteOptions", "Binding", "Eviction", "Scale", "Status")
+_BESIDES = ("DeleteOptions", "Eviction", "Scale", "Status")
 _PRESERVED = {"x-kubernetes-preserve-unknown-fields": True}
 _SPECIAL: dict[str, dict[str, Any]] = {
     "Quantity": {"type": "string", "format": "quantity"},
@@ -98,7 +101,9 @@ def _references(schema: Any) -> list[str]:
 
 def main() -> None:
     """Write the file."""
-    TARGET.write_bytes(msgspec.json.format(msgspec.json.encode(generate(), order="sorted"), indent=1) + b"\n")
+    made = generate()
+    number(made["definitions"], Path(sys.argv[1]))
+    TARGET.write_bytes(msgspec.json.format(msgspec.json.encode(made, order="sorted"), indent=1) + b"\n")
 
 
 if __name__ == "__main__":

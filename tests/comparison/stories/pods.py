@@ -64,6 +64,8 @@ CREATED: Final = story(
     post("system-critical", "pods", pod("critical", priorityClassName="system-node-critical")),
     post("priority-class-unknown", "pods", pod("x", priorityClassName="nope")),
     post("account-unknown", "pods", pod("x", serviceAccountName="nobody")),
+    post("account", "serviceaccounts", {"metadata": {"name": "robot"}}),
+    post("with-account", "pods", pod("with-account", serviceAccountName="robot"), until=201),
     post("gated", "pods", pod("gated", schedulingGates=[{"name": "example.com/gate"}])),
     post("on-a-node", "pods", pod("on-a-node", nodeName="node-1")),
     post(

@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.comparison.stories.pods import RUNNING
 from tests.comparison.story import PARTIAL, PARTIAL_LIST, TABLE, Request, delete, get, patch, post, put, story, watch
+from tests.support.protobuf import envelope, message
 from tests.support.rest import pod
 
 LISTS: Final = story(
@@ -157,6 +158,26 @@ DISCOVERY: Final = story(
     get("aggregated", "/apis", accept="application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
 )
 
+POD_SPEC: Final = message(
+    (
+        2,
+        message((1, "main"), (2, "image:1"), (8, message((2, message((1, "cpu"), (2, message((1, "500m")))))))),
+    ),
+    (3, "Always"),
+    (4, 0),
+)
+TEMPLATE: Final = message((1, message((11, message((1, "app"), (2, "a"))))), (2, POD_SPEC))
+DEPLOYMENT: Final = message(
+    (1, message((1, "d"), (2, ""))),
+    (2, message((1, 0), (2, message((1, message((1, "app"), (2, "a"))))), (3, TEMPLATE), (4, b""), (5, 0), (7, 0))),
+    (3, message((1, 0))),
+)
+
+
+def as_protobuf(name: str, path: str, body: bytes) -> Request:
+    return Request(name=name, method="POST", path=path, body=body, content_type="application/vnd.kubernetes.protobuf")
+
+
 METHODS: Final = story(
     "methods",
     post("create", "configmaps", {"metadata": {"name": "a"}, "data": {"k": "v"}}),
@@ -175,12 +196,20 @@ METHODS: Final = story(
         body="metadata:\n  name: b\ndata:\n  k: v\n",
         content_type="application/yaml",
     ),
-    Request(
-        name="post-as-protobuf",
-        method="POST",
-        path="configmaps",
-        body="x",
-        content_type="application/vnd.kubernetes.protobuf",
+    as_protobuf("protobuf-odd", "configmaps", b"x"),
+    as_protobuf("protobuf-cut", "configmaps", envelope("v1", "ConfigMap", b"\x0a\xff")),
+    as_protobuf("protobuf-of-another-kind", "configmaps", envelope("v1", "Gizmo", b"")),
+    as_protobuf(
+        "protobuf",
+        "configmaps",
+        envelope("v1", "ConfigMap", message((1, message((1, "p"), (2, ""))), (2, message((1, "k"), (2, "v"))))),
+    ),
+    as_protobuf("protobuf-deployment", "deployments", envelope("apps/v1", "Deployment", DEPLOYMENT)),
+    post("protobuf-pod", "pods", pod("evicted")),
+    as_protobuf(
+        "protobuf-eviction",
+        "pods/evicted/eviction",
+        envelope("policy/v1", "Eviction", message((1, message((1, "evicted"))))),
     ),
     get("as-protobuf-or-json", "configmaps/a", accept="application/vnd.kubernetes.protobuf;q=0.1,application/json"),
     get("as-yaml", "configmaps/a", accept="application/yaml"),
