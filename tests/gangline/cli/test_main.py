@@ -68,7 +68,7 @@ def test_commands_and_options_are_completed() -> None:
         (["sandbox", "--cluster", "/no/such/file"], "does not exist"),
         (["sandbox", "--nodes", "3", "--cluster", __file__], "--nodes and --cluster exclude each other"),
     ],
-    ids=["command", "port", "file", "both"],
+    ids=["command", "speed", "port", "file", "both"],
 )
 def test_bad_words_get_one_clear_line(words: list[str], complaint: str) -> None:
     result = CliRunner().invoke(main, words)
