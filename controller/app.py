@@ -33,19 +33,19 @@ from gangline.kube.reflector import Reflector
 from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.resources import POD_GROUPS, PODS
 from gangline.service import logging
-from gangline.service.http import HttpServer
+from gangline.service.http import HttpServer, page_of
 from gangline.service.lifecycle import Loops, repeat, run, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
 from gangline.service.process_settings import lease_key
 from gangline.service.settings import SettingsError, load
+from gangline.service.turns import collected
 
 PROGRAM: Final = "gangline-controller"
 FLUSH_S: Final = 2.0
 LAST_WRITES_S: Final = 5.0
 """How long events and the lease may take once the statuses are done."""
 RECHECK_S: Final = 1.0
-GROUPS_SHOWN: Final = 1000
 
 log = structlog.get_logger()
 
@@ -165,19 +165,21 @@ class Controller:
         return [*found, *self._client.denials()]
 
     async def _describe_groups(self, request: Request) -> object:
-        """Answer /debug/groups: what each PodGroup (of `?namespace=`) shows, and what would be written."""
-        namespace = request.query.get("namespace")
-        groups = [group for group in self._index.groups() if namespace in {None, group.metadata.namespace}]
-        return {
-            "total": len(groups),
-            "groups": [self._described(group) for group in groups[:GROUPS_SHOWN]],
-        }
+        """Answer /debug/groups: what PodGroups show, what would be written, and how many more there are."""
+        page = page_of(request)
+        keys = self._index.group_keys(page.namespace, page.name)
+        pieces = (self._described(key) for key in keys[: page.limit])
+        return {"total": len(keys), "groups": await collected(pieces)}
 
-    def _described(self, group: PodGroup) -> dict[str, Any]:
+    def _described(self, key: Key) -> list[dict[str, Any]]:
+        """Describe a PodGroup, unless it is gone meanwhile or cannot be read."""
+        group = self._index.group(key)
+        if group is None:
+            return []
         meta, now = group.metadata, time.time()
         members = self._index.members(meta.key)
         assessment = assess(group, members, now)
-        return {
+        view = {
             "namespace": meta.namespace,
             "name": meta.name,
             "uid": meta.uid,
@@ -188,6 +190,7 @@ class Controller:
             "look_again_at": assessment.look_again_at,
             "given_way_s": self._rivals.quiet_s(meta.uid, self._clock.now()),
         }
+        return [view]
 
     async def _validate(self, _request: Request) -> object:
         """Answer /debug/validate: where the index and fresh lists differ, both now and a moment later."""

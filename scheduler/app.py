@@ -20,12 +20,13 @@ from gangline.kube.recorder import EventRecorder
 from gangline.kube.reflector import Reflector
 from gangline.kube.wire.errors import ApiError
 from gangline.service import lifecycle, logging
-from gangline.service.http import HttpServer
+from gangline.service.http import HttpServer, page_of
 from gangline.service.lifecycle import Loops, repeat, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
 from gangline.service.process_settings import lease_key
 from gangline.service.settings import SettingsError, load
+from gangline.service.turns import collected
 from scheduler.binder import Binder
 from scheduler.core.events import Kind, SettingsGiven
 from scheduler.core.machine import Scheduler
@@ -191,9 +192,12 @@ class Process:
         stale = self._ingest.problems(self._settings.stale_s)
         return [*([obstacle] if obstacle is not None else []), *stale, *self._client.denials()]
 
-    async def _gangs(self, _request: web.Request) -> object:
-        """Answer /debug/gangs: every gang with its state and its live reason."""
-        return self._scheduler.gangs(self._clock.now())
+    async def _gangs(self, request: web.Request) -> object:
+        """Answer /debug/gangs: gangs with their states and live reasons, and how many more there are."""
+        page = page_of(request)
+        keys = self._scheduler.gang_keys(page.namespace, page.name)
+        views = self._scheduler.describe(keys[: page.limit], self._clock.now())
+        return {"total": len(keys), "gangs": await collected(views)}
 
     async def _validate(self, _request: web.Request) -> object:
         """Answer /debug/validate: the cache against itself, and against a fresh list of the API server."""
@@ -211,7 +215,7 @@ class Process:
 
     async def _compare(self) -> list[str]:
         """Return what is wrong with the cache, and count it. Raises ApiError."""
-        found = self._scheduler.validate() + await self._differences()
+        found = await collected(self._scheduler.validate()) + await self._differences()
         self._metrics.cache_problems.set(len(found))
         if found:
             log.error("cache_problems", count=len(found), first=found[0])

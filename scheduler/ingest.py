@@ -17,6 +17,7 @@ from gangline.contract.requests import allocatable
 from gangline.kube.client import Client
 from gangline.kube.reflector import Change, Observed, Progress, Reflector, Removed, Synced, Unreadable
 from gangline.kube.wire.resources import NODES, POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS, PRIORITY_CLASSES, Resource
+from gangline.service.turns import collected
 from scheduler.core import events
 from scheduler.core.events import Kind, Observation
 from scheduler.core.machine import Scheduler
@@ -151,15 +152,21 @@ async def differences(scheduler: Scheduler, client: Client) -> list[str]:
     """
     pods, unreadable_pods, _ = await client.list_readable(PODS, Pod)
     nodes, unreadable_nodes, _ = await client.list_readable(NODES, Node)
+    places = dict(await collected([_place_of(pod)] for pod in pods))
     uids = Counter(pod.metadata.uid for pod in pods)
-    unmeasured = {node.metadata.uid for node in nodes if not _is_measured(node)}
-    return scheduler.differences(
-        {pod.metadata.uid: (pod.spec.node_name or "", pod.status.phase in FINISHED_PHASES) for pod in pods},
+    unmeasured = set(await collected([] if _is_measured(node) else [node.metadata.uid] for node in nodes))
+    pieces = scheduler.differences(
+        places,
         {node.metadata.name: node.metadata.uid for node in nodes if node.metadata.uid not in unmeasured},
         except_uids={one.uid for one in (*unreadable_pods, *unreadable_nodes)}
         | {uid for uid, number in uids.items() if number > 1}
         | unmeasured,
     )
+    return await collected(pieces)
+
+
+def _place_of(pod: Pod) -> tuple[str, tuple[str, bool]]:
+    return pod.metadata.uid, (pod.spec.node_name or "", pod.status.phase in FINISHED_PHASES)
 
 
 def _is_measured(node: Node) -> bool:

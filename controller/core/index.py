@@ -61,9 +61,13 @@ class Index:
         """Return all groups, by namespace and name."""
         return [self._groups[key] for key in sorted(self._groups)]
 
-    def group_keys(self) -> list[Key]:
-        """Return the keys of all groups, also of those that cannot be read, by namespace and name."""
-        return sorted(self._groups.keys() | self._unreadable.keys())
+    def group_keys(self, namespace: str | None = None, name: str | None = None) -> list[Key]:
+        """Return the keys of all groups, or of those with this namespace and name, also where they cannot be read."""
+        return sorted(
+            key
+            for key in self._groups.keys() | self._unreadable.keys()
+            if namespace in {None, key.namespace} and name in {None, key.name}
+        )
 
     def observe_group(self, group: PodGroup) -> Touched:
         """Take in a version of a PodGroup."""

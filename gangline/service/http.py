@@ -6,6 +6,7 @@ from typing import Final, Self
 
 import msgspec
 from aiohttp import web
+from msgspec import Struct
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
 
@@ -15,6 +16,8 @@ from gangline.service.setting_values import split_address
 Problems = Callable[[], Sequence[str]]
 Debug = Callable[[web.Request], Awaitable[object]]
 
+PAGE_LIMIT: Final = 1000
+"""How many objects a debug page shows unless it is asked for more."""
 SHUTDOWN_S: Final = 2.0
 """How long open requests may take when the server stops; aiohttp's default is a minute."""
 
@@ -66,6 +69,23 @@ class HttpServer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._runner.cleanup()
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """Which objects a debug page is asked for, at most `limit` of them."""
+
+    namespace: str | None = None
+    name: str | None = None
+    limit: int = PAGE_LIMIT
+
+
+def page_of(request: web.Request) -> Page:
+    """Read `?namespace=&name=&limit=`. Raises HTTPBadRequest for a limit that is none."""
+    query = request.query
+    limit = query.get("limit", str(PAGE_LIMIT))
+    if not limit.isdecimal() or not int(limit):
+        raise web.HTTPBadRequest(text=f"limit={limit}: wanted a number from 1\n")
+    return Page(namespace=query.get("namespace"), name=query.get("name"), limit=int(limit))
 
 
 def _json(value: object, status: int = 200) -> web.Response:

@@ -11,16 +11,21 @@ Where a pod is charged is one function of the two (`charged_node`):
 Time never frees room. Anything may be told twice or late. Removing what has gone is a success.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
+from gangline.base.slices import slices
 from gangline.contract.meta import Key
 from scheduler.core.model.ledger import Ledger, NodeFacts
 from scheduler.core.model.member import Member
 from scheduler.core.model.member_class import ClassTable
+
+PODS_AT_ONCE: Final = 1000
+NODES_AT_ONCE: Final = 50
 
 
 class IntentState(StrEnum):
@@ -257,32 +262,64 @@ class Cache:
         """Say that room for such a member may have come free otherwise than by a ledger."""
         self._gains.resources.update(name for name, _ in requests)
 
-    # Checks
+    def validate(self) -> Iterator[list[str]]:
+        """Say, slice by slice, what is not as observations and intents have it; nothing when all is well.
 
-    def rebuilt(self) -> "Cache":
-        """Build a cache from the observations and intents of this one alone."""
-        fresh = Cache(self._classes)
-        for name, ledger in self.ledgers.items():
-            if ledger.node is not None:
-                fresh.observe_node(name, ledger.node)
-        for uid, (key, node) in self._unreadable.items():
-            fresh.pod_unreadable(uid, key, node, "")
-        for uid, member in self.members.items():
-            fresh.observe_pod(member)
-            fresh.intend(uid, self.intents.get(uid))
-        return fresh
+        Each slice is judged by itself, at one moment: between two of them the cache may change.
+        """
+        for keys in slices(list(self.names), PODS_AT_ONCE):
+            yield [f"pod name {key} points to a UID that has another name" for key in keys if not self._is_named(key)]
+        for uids in slices([*self.members, *self._unreadable, *self.intents], PODS_AT_ONCE):
+            yield [problem for uid in uids for problem in self._pod_problems(uid)]
+        for names in slices(sorted(self.ledgers), NODES_AT_ONCE):
+            yield [problem for name in names for problem in self._ledger_problems(name)]
 
-    def validate(self) -> list[str]:
-        """Say what differs from a rebuilt cache, node by node; empty when all is well."""
-        fresh = self.rebuilt()
-        problems = [problem for name in sorted(self.ledgers) for problem in self.ledgers[name].validate()]
-        for name in sorted(self.ledgers.keys() | fresh.ledgers.keys()):
-            problems += _differences(name, self.ledgers.get(name), fresh.ledgers.get(name))
-        if self.names != fresh.names:
-            odd = sorted(str(key) for key, _ in self.names.items() ^ fresh.names.items())
-            problems.append(f"pod names point to other UIDs than observed: {', '.join(odd)}")
-        problems += [f"intent for unknown pod {uid}" for uid in sorted(self.intents.keys() - self.members.keys())]
-        return problems
+    def _is_named(self, key: Key) -> bool:
+        uid = self.names.get(key)
+        if uid is None:
+            return True
+        member, unreadable = self.members.get(uid), self._unreadable.get(uid)
+        return key in {member.key if member is not None else None, unreadable[0] if unreadable is not None else None}
+
+    def _pod_problems(self, uid: str) -> Iterator[str]:
+        member, unreadable = self.members.get(uid), self._unreadable.get(uid)
+        if unreadable is not None and unreadable[1] and uid not in self._closing.get(unreadable[1], {}):
+            yield f"node {unreadable[1]}: is not closed by pod {uid}, which cannot be read"
+        if member is None:
+            if uid in self.intents:
+                yield f"intent for unknown pod {uid}"
+            return
+        if self.names.get(member.key) != uid:
+            yield f"pod name {member.key} does not point to {uid}"
+        node = charged_node(member, self.intents.get(uid))
+        ledger = self.ledgers.get(node)
+        if node and (ledger is None or ledger.charges.get(uid) != member.class_id):
+            yield f"node {node}: pod {uid} of class {member.class_id} is not charged"
+        if node and member.template.unmeasured and uid not in self._closing.get(node, {}):
+            yield f"node {node}: is not closed by pod {uid}, which cannot be measured"
+
+    def _ledger_problems(self, name: str) -> Iterator[str]:
+        ledger = self.ledgers.get(name)
+        if ledger is None:
+            return
+        yield from ledger.validate()
+        for uid in ledger.charges:
+            if charged_node(self.members.get(uid), self.intents.get(uid)) != name:
+                yield f"node {name}: pod {uid} is charged and is not here"
+        closing = self._closing.get(name, {})
+        for uid in closing:
+            if not self._closes(uid, name):
+                yield f"node {name}: is closed by pod {uid} for nothing"
+        if (ledger.closed is None) != (not closing):
+            yield f"node {name}: is {ledger.closed or 'open'}, and pods that close it are {sorted(closing)}"
+        if ledger.is_idle:
+            yield f"node {name}: nothing needs its ledger"
+
+    def _closes(self, uid: str, name: str) -> bool:
+        member = self.members.get(uid)
+        if member is None:
+            return self._unreadable.get(uid, (None, ""))[1] == name
+        return member.template.unmeasured and charged_node(member, self.intents.get(uid)) == name
 
     def differences(
         self,
@@ -290,41 +327,42 @@ class Cache:
         nodes: Mapping[str, str],
         *,
         except_uids: AbstractSet[str] = frozenset(),
-    ) -> list[str]:
-        """Say where what was observed and what was listed afresh differ, one sentence each.
+    ) -> Iterator[list[str]]:
+        """Say, slice by slice, where what was observed and what was listed afresh differ, one sentence each.
 
         `pods` has (node, finished) by UID, `nodes` the UID by name; objects with `except_uids` did not decode.
         """
-        known_pods = {uid: (member.node, member.finished) for uid, member in self.members.items()}
-        known_nodes = {name: ledger.node.uid for name, ledger in self.ledgers.items() if ledger.node is not None}
-        return [
-            *_presences("pod", known_pods, pods, except_uids),
-            *_presences("node", known_nodes, nodes, {name for name, uid in known_nodes.items() if uid in except_uids}),
-        ]
+        for uids in slices([*self.members, *(pods.keys() - self.members.keys())], PODS_AT_ONCE):
+            yield [
+                text
+                for uid in sorted(uids)
+                if uid not in except_uids
+                for text in _presence("pod", uid, self._observed_pod(uid), pods.get(uid))
+            ]
+        for names in slices(sorted(self.ledgers.keys() | nodes.keys()), PODS_AT_ONCE):
+            yield [
+                text
+                for name in names
+                if (observed := self._observed_node(name)) not in except_uids
+                for text in _presence("node", name, observed, nodes.get(name))
+            ]
+
+    def _observed_pod(self, uid: str) -> tuple[str, bool] | None:
+        member = self.members.get(uid)
+        return None if member is None else (member.node, member.finished)
+
+    def _observed_node(self, name: str) -> str | None:
+        ledger = self.ledgers.get(name)
+        return None if ledger is None or ledger.node is None else ledger.node.uid
 
 
-def _presences(
-    kind: str, known: Mapping[str, object], listed: Mapping[str, object], exceptions: AbstractSet[str]
-) -> list[str]:
-    return [
-        f"{kind} {name}: {known.get(name, 'unknown')} here, {listed.get(name, 'unknown')} in the API server"
-        for name in sorted((known.keys() | listed.keys()) - exceptions)
-        if known.get(name) != listed.get(name)
-    ]
+def _presence(kind: str, name: str, observed: object, listed: object) -> Iterator[str]:
+    if observed != listed:
+        yield (
+            f"{kind} {name}: {'unknown' if observed is None else observed} here, "
+            f"{'unknown' if listed is None else listed} in the API server"
+        )
 
 
 def _measured_anew(old: Member, new: Member) -> bool:
     return old.class_id != new.class_id or old.template.unmeasured != new.template.unmeasured
-
-
-def _differences(name: str, held: Ledger | None, fresh: Ledger | None) -> list[str]:
-    if held is None or fresh is None:
-        return [f"node {name}: {'no ledger' if held is None else 'a ledger'}, rebuilt the other way round"]
-    pairs = {
-        "used": (held.used, fresh.used),
-        "ports": (held.ports, fresh.ports),
-        "charges": (held.charges, fresh.charges),
-        "closed": (held.closed is None, fresh.closed is None),
-        "node": (held.node, fresh.node),
-    }
-    return [f"node {name}: {what} is {mine!r}, rebuilt {its!r}" for what, (mine, its) in pairs.items() if mine != its]

@@ -4,16 +4,17 @@ One step applies the events, sees to what is due, looks again at the gangs that 
 until the budget of node rows is spent, and orders what there is to say. Nothing is decided before every kind has synced.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, assert_never
 
 from msgspec import Struct
 
+from gangline.base.slices import slices
 from gangline.contract.membership import GangKey
 from scheduler.core.backlog import Backlog
 from scheduler.core.binding import Binding
-from scheduler.core.cache import Cache
+from scheduler.core.cache import NODES_AT_ONCE, Cache
 from scheduler.core.conditions import Conditions
 from scheduler.core.deadlines import Alarm, Deadlines, Purpose
 from scheduler.core.deciding import Deciding
@@ -30,7 +31,7 @@ from scheduler.core.events import (
     SettingsGiven,
     Unknown,
 )
-from scheduler.core.gang import Gang, Standing, min_member_of, standing_of, title
+from scheduler.core.gang import Gang, standing_of
 from scheduler.core.gang_rule import Ready, assess
 from scheduler.core.gangs import Gangs
 from scheduler.core.holds import Holds
@@ -38,6 +39,7 @@ from scheduler.core.instructions import Instruction
 from scheduler.core.model.member_class import ClassTable
 from scheduler.core.observing import Observing
 from scheduler.core.triage import Triage
+from scheduler.core.views import Views, Waits
 
 ROWS_PER_STEP: Final = 200_000
 
@@ -65,13 +67,6 @@ class Sizes(Struct, frozen=True):
 
     cached: dict[str, int]
     gangs: dict[str, int]
-
-
-class Waits(Struct, frozen=True):
-    """How the gangs wait: how many for each reason, and the longest wait in seconds in each state."""
-
-    gangs: dict[str, int]
-    longest_s: dict[str, float]
 
 
 class Scheduler:
@@ -116,6 +111,7 @@ class Scheduler:
             holds=self._holds,
             instructions=self._instructions,
         )
+        self._views = Views(gangs=self._gangs, triage=self._triage, binding=self._binding, conditions=self._conditions)
 
     def handle(self, events: Sequence[Event], now: float) -> Step:
         """Apply events, in their order, and say what is to be done. `now` is monotonic, in seconds.
@@ -140,8 +136,6 @@ class Scheduler:
     def is_synced(self) -> bool:
         """Whether every kind has been listed once."""
         return self._unsynced is not None and not self._unsynced
-
-    # Events
 
     def _apply(self, event: Event, now: float) -> None:
         if isinstance(event, SettingsGiven):
@@ -202,8 +196,6 @@ class Scheduler:
             case _:
                 raise AssertionError(f"nothing is to be done at {alarm}")
 
-    # Gangs
-
     def _decide(self, now: float) -> list[Decision]:
         """Decide gangs in order until the budget is spent."""
         decisions = []
@@ -233,8 +225,6 @@ class Scheduler:
         for key in self._backlog.wake(gains):
             self._triage.look_at(key, now)
 
-    # Views
-
     def is_known_node(self, name: str) -> bool:
         """Tell whether the node exists, as far as observed."""
         return self._cache.has_node(name)
@@ -254,55 +244,38 @@ class Scheduler:
 
     def waits(self, now: float) -> Waits:
         """Sum up how the gangs wait, in one pass."""
-        return Waits(self._conditions.count_reasons(), self._triage.longest_waits_s(now))
+        return self._views.waits(now)
+
+    def gang_keys(self, namespace: str | None = None, name: str | None = None) -> list[GangKey]:
+        """Return the keys of all gangs, or of those with this namespace and name, in order."""
+        return self._views.keys(namespace, name)
+
+    def describe(self, keys: Sequence[GangKey], now: float) -> Iterator[list[dict[str, Any]]]:
+        """Describe gangs in JSON-able values, slice by slice; `handle` may be called between two of them."""
+        return self._views.describe(keys, now)
 
     def gangs(self, now: float) -> list[dict[str, Any]]:
-        """Describe every gang as it is now, in JSON-able values, with what its waiting members would say."""
-        places = self._triage.places()
-        return [
-            self._view(gang, now) | {"need": None, "turn": None, "place": None} | places.get(key, {})
-            for key, gang in sorted(self._gangs.by_key.items())
-        ]
+        """Describe every gang as it is now, at once."""
+        return [view for views in self.describe(self.gang_keys(), now) for view in views]
 
-    def _view(self, gang: Gang, now: float) -> dict[str, Any]:
-        key = gang.key
-        setback = self._binding.setback_of(key, now)
-        said = self._conditions.said_of(key)
-        counts = gang.counts
-        waited_s = self._triage.waited_s(key, now)
-        return {
-            "gang": str(key),
-            "title": title(key),
-            "namespace": key.namespace,
-            "kind": key.kind.value,
-            "name": key.name,
-            "state": self._triage.state_of(key).value,
-            "minMember": min_member_of(gang, self._gangs.group_of(key)),
-            "priority": self._gangs.priority_of(gang),
-            "waiting": gang.size(Standing.WAITING, Standing.UNPLACEABLE),
-            "binding": gang.size(Standing.SENT),
-            "bound": gang.size(Standing.BOUND),
-            "succeeded": counts.succeeded,
-            "waitedSeconds": round(waited_s, 1) if waited_s is not None else None,
-            "reason": said.reason if said is not None else None,
-            "message": said.message if said is not None else None,
-            "retryInSeconds": round(setback.until - now, 1) if setback is not None else None,
-        }
+    def validate(self) -> Iterator[list[str]]:
+        """Compare everything that is derived with what it is derived from, slice by slice; empty lists when all is well.
 
-    def validate(self) -> list[str]:
-        """Compare everything that is derived with what it is derived from; empty when all is well."""
-        self._deciding.refresh_snapshot()
-        problems = self._cache.validate()
-        problems += self._deciding.snapshot.validate(self._cache.ledgers.values())
-        for key in sorted(self._gangs.by_key):
-            gang = self._gangs.by_key[key]
-            problems += gang.validate()
-            problems += self._standing_problems(gang)
-        return problems
+        Each slice is judged by itself: `handle` may be called between two of them.
+        """
+        yield from self._cache.validate()
+        snapshot, ledgers = self._deciding.snapshot, self._cache.ledgers
+        for names in slices(sorted(ledgers.keys() | snapshot.node_names), NODES_AT_ONCE):
+            self._deciding.refresh_snapshot()
+            yield snapshot.validate(names, ledgers)
+        for key in list(self._gangs.by_key):
+            gang = self._gangs.by_key.get(key)
+            if gang is not None:
+                yield [*gang.validate(), *self._standing_problems(gang)]
 
     def differences(
         self, pods: Mapping[str, tuple[str, bool]], nodes: Mapping[str, str], *, except_uids: AbstractSet[str]
-    ) -> list[str]:
+    ) -> Iterator[list[str]]:
         """Compare with fresh lists, as `Cache.differences` does."""
         return self._cache.differences(pods, nodes, except_uids=except_uids)
 

@@ -6,7 +6,8 @@ a dead row has no room. Whoever asks for rows uses them within that call: plans 
 Trials are the way to try something: what they take is put back when they end, whatever ends them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Self
 
@@ -56,6 +57,11 @@ class Snapshot:
     def node_count(self) -> int:
         """How many nodes there are."""
         return len(self._row_of)
+
+    @property
+    def node_names(self) -> AbstractSet[str]:
+        """Names of the nodes that have a row."""
+        return self._row_of.keys()
 
     def write_row(self, ledger: Ledger) -> None:
         """Make the node's row say what the ledger says; a ledger without Node object has no row."""
@@ -159,12 +165,12 @@ class Snapshot:
         """Return per row what the judge says of these rules; asked again only about nodes whose facts have changed."""
         return self._verdicts.judged(judge, rules)
 
-    def validate(self, ledgers: Iterable[Ledger]) -> list[str]:
-        """Tell what differs from a snapshot built anew from these ledgers, in words, by node name."""
-        fresh = Snapshot(self._classes, 1)
-        for ledger in ledgers:
-            fresh.write_row(ledger)
-        names = sorted(self._row_of.keys() | fresh._row_of.keys())
+    def validate(self, names: Sequence[str], ledgers: Mapping[str, Ledger]) -> list[str]:
+        """Tell what of these nodes differs from a snapshot built anew from the ledgers, in words."""
+        fresh = Snapshot(self._classes, len(names))
+        for name in names:
+            if name in ledgers:
+                fresh.write_row(ledgers[name])
         problems = [
             f"node {name}: the snapshot has {self._describe(name)}, its ledger makes {fresh._describe(name)}"
             for name in names

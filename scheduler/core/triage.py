@@ -1,6 +1,7 @@
 """Triage: puts each gang that has changed where it belongs: in the backlog, aside with a reason, or at rest."""
 
 from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, assert_never
 
@@ -138,17 +139,13 @@ class Triage:
             uid=group.uid if group is not None else gang.first.uid,
         )
 
-    def places(self) -> dict[GangKey, dict[str, object]]:
-        """Say of each gang that can be decided how many members it needs, as what, and its place in the order (from 1)."""
-        ready = {
-            key: found
-            for key, gang in self._gangs.by_key.items()
-            if isinstance(found := assess(gang, self._gangs.group_of(key)), Ready)
-        }
-        in_order = sorted(ready, key=lambda key: self._order(self._gangs.by_key[key], ready[key]))
+    def ready_of(self, keys: Iterable[GangKey]) -> dict[GangKey, tuple[OrderKey, Ready]]:
+        """Return which of these gangs can be decided, and their places in the order."""
+        gangs = (gang for key in keys if (gang := self._gangs.by_key.get(key)) is not None)
         return {
-            key: {"need": ready[key].need, "turn": ready[key].turn.name.lower(), "place": place}
-            for place, key in enumerate(in_order, 1)
+            gang.key: (self._order(gang, ready), ready)
+            for gang in gangs
+            if isinstance(ready := assess(gang, self._gangs.group_of(gang.key)), Ready)
         }
 
     def _leave_backlog(self, key: GangKey, state: GangState) -> None:

@@ -279,12 +279,13 @@ async def test_the_endpoints_tell_what_is_there(cluster: Cluster) -> None:
         await cluster.until_phase("Running")
         await eventually(lambda: controller.problems() == [])
         answers = {}
-        for path in ("healthz", "readyz", "metrics", "debug/groups", "debug/validate"):
+        for path in ("healthz", "readyz", "metrics", "debug/groups", "debug/groups?name=other", "debug/validate"):
             async with session.get(f"http://127.0.0.1:{controller.http_port}/{path}") as response:
                 answers[path] = (response.status, await response.text())
     assert {path: status for path, (status, _) in answers.items()} == dict.fromkeys(answers, 200)
     assert '"problems": []' in answers["debug/validate"][1]
     assert '"name": "pg"' in answers["debug/groups"][1]
+    assert answers["debug/groups?name=other"][1] == '{\n  "total": 0,\n  "groups": []\n}\n'
     assert 'gangline_controller_pod_groups{phase="Running"} 1.0' in answers["metrics"][1]
 
 

@@ -74,6 +74,7 @@ class Bench:
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     async with scripted(tmp_path) as (server, client):
+        server.may_list["podgroups"].set()
         yield Bench(server, client, time.time)
 
 

@@ -98,7 +98,7 @@ class Script:
         steps = [self.scheduler.handle(list(told), self.now)]
         while steps[-1].more:
             steps.append(self.scheduler.handle([], self.now))
-        problems = self.scheduler.validate()
+        problems = [problem for piece in self.scheduler.validate() for problem in piece]
         assert not problems, problems
         self.step = Step(
             tuple(instruction for step in steps for instruction in step.instructions),

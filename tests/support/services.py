@@ -77,7 +77,7 @@ class Service(Struct, frozen=True):
     async def gangs(self) -> list[dict[str, Any]]:
         """The scheduler's /debug/gangs."""
         _, body = await self.get("/debug/gangs")
-        found: list[dict[str, Any]] = body
+        found: list[dict[str, Any]] = body["gangs"]
         return found
 
 

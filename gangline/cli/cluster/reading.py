@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import aiohttp
 import msgspec
@@ -27,6 +27,12 @@ T = TypeVar("T", bound=HasMetadata)
 SCHEDULER_LABEL: Final = ("app.kubernetes.io/name", "gangline-scheduler")
 ANSWER_S: Final = 5.0
 _PATH: Final = "/debug/gangs"
+_ALL: Final = (("limit", "1000000"),)
+"""The order of the gangs is only known from all of them."""
+
+
+class _Answer(Struct):
+    gangs: list[dict[str, Any]]
 
 
 class Live(Struct, frozen=True):
@@ -138,7 +144,7 @@ async def _ask_address(address: str) -> Live:
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=ANSWER_S)) as session,
-            session.get(url) as response,
+            session.get(url, params=_ALL) as response,
         ):
             if response.status != 200:
                 return Live(None, f"{url} answers {response.status}")
@@ -154,6 +160,7 @@ async def _ask_pod(client: Client, pod: Pod) -> Live:
         resource="pods/proxy",
         method="GET",
         path=PODS.path(key.namespace, key.name, "proxy") + _PATH,
+        query=_ALL,
         timeout_s=ANSWER_S,
     )
     try:
@@ -164,6 +171,6 @@ async def _ask_pod(client: Client, pod: Pod) -> Live:
 
 def _decoded(body: bytes, source: str) -> Live:
     try:
-        return Live(views_of(msgspec.json.decode(body)))
+        return Live(views_of(msgspec.json.decode(body, type=_Answer).gangs))
     except (msgspec.DecodeError, TypeError) as error:
         return Live(None, f"{source} does not answer as a scheduler of this version does: {error}")

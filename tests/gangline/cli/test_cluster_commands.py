@@ -277,9 +277,9 @@ VIEW = {
 @pytest.mark.parametrize(
     ("views", "source", "unknown"),
     [
-        (Answer(200, [VIEW]), "scheduler", ""),
+        (Answer(200, {"total": 1, "gangs": [VIEW]}), "scheduler", ""),
         (Answer(403, {"reason": "Forbidden", "message": "no pods/proxy"}), "rehearsal", "no pods/proxy"),
-        (Answer(200, []), "rehearsal", "it may be a standby"),
+        (Answer(200, {"total": 0, "gangs": []}), "rehearsal", "it may be a standby"),
         (Answer(200, {"what": "is this"}), "rehearsal", "does not answer as a scheduler of this version does"),
     ],
     ids=["answers", "forbidden", "standby", "another program"],

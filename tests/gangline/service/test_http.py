@@ -2,10 +2,13 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 from prometheus_client import CollectorRegistry, Gauge
+from yarl import URL
 
 from gangline.base.start_error import StartError
-from gangline.service.http import HttpServer
+from gangline.service.http import HttpServer, Page, page_of
 
 
 class Process:
@@ -81,6 +84,25 @@ async def test_metrics_are_those_of_the_given_registry_alone(
 async def test_debug_answers_with_json_whatever_the_objects_are(url: str, session: aiohttp.ClientSession) -> None:
     async with session.get(f"{url}/debug/gangs", params={"namespace": "a"}) as answer:
         assert await answer.json() == {"asked": {"namespace": "a"}, "odd": [1], "error": "x"}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, Page()),
+        ({"namespace": "a", "name": "b", "limit": "7"}, Page(namespace="a", name="b", limit=7)),
+    ],
+    ids=["nothing-asked", "all-asked"],
+)
+def test_a_debug_page_is_asked_for_some_objects(query: dict[str, str], expected: Page) -> None:
+    assert page_of(make_mocked_request("GET", str(URL("/debug/gangs").with_query(query)))) == expected
+
+
+@pytest.mark.parametrize("limit", ["", "0", "-1", "many", "1.5"])
+def test_a_limit_that_is_none_is_refused(limit: str) -> None:
+    with pytest.raises(web.HTTPBadRequest) as refused:
+        page_of(make_mocked_request("GET", f"/debug/gangs?limit={limit}"))
+    assert refused.value.text == f"limit={limit}: wanted a number from 1\n"
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """The cache: where a pod is charged, and that nothing but observation and intent decides it."""
 
+from collections.abc import Callable
+from itertools import chain
+
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from gangline.contract.meta import Key
-from scheduler.core.cache import Cache, Intent, IntentState, charged_node
-from scheduler.core.model.ledger import facts_of
+from scheduler.core.cache import PODS_AT_ONCE, Cache, Intent, IntentState, charged_node
+from scheduler.core.model.ledger import Ledger, facts_of
 from scheduler.core.model.member import Member, MemberReader
 from scheduler.core.model.member_class import ClassTable
 from tests.support.builders import node, pod
@@ -111,14 +114,69 @@ def test_gains_tell_what_came_free_and_on_which_nodes_rules_changed() -> None:
     assert (gains.resources, gains.rules) == (set(), True)
 
 
-def test_a_wrong_charge_is_found_and_named() -> None:
+def problems_of(cache: Cache) -> list[str]:
+    return list(chain.from_iterable(cache.validate()))
+
+
+def rebuilt(books: Books) -> Cache:
+    """A cache made of nothing but what was observed and is intended."""
+    fresh = Cache(books.classes)
+    for name, ledger in books.cache.ledgers.items():
+        if ledger.node is not None:
+            fresh.observe_node(name, ledger.node)
+    for uid, (key, on) in books.cache._unreadable.items():
+        fresh.pod_unreadable(uid, key, on, "")
+    for uid, member in books.cache.members.items():
+        fresh.observe_pod(member)
+        fresh.intend(uid, books.cache.intents.get(uid))
+    return fresh
+
+
+def books_of(ledger: Ledger) -> tuple[object, ...]:
+    return ledger.node, ledger.used, ledger.ports, ledger.charges, ledger.closed is None
+
+
+@pytest.mark.parametrize(
+    ("break_it", "expected"),
+    [
+        (lambda cache: cache.names.update({Key("team", "p"): "uid-q"}), "pod name team/p"),
+        (lambda cache: cache.ledgers["n1"].release("uid-p"), "node n1: pod uid-p"),
+        (lambda cache: cache.ledgers["n1"].charge("uid-x", 0, cache._classes[0]), "node n1: pod uid-x"),
+        (lambda cache: cache.ledgers["n1"].used.update(cpu=1), "node n1: used"),
+        (lambda cache: cache.ledgers.update(n9=Ledger("n9")), "node n9: nothing needs"),
+        (lambda cache: cache.intents.update({"uid-x": Intent("n1", 1)}), "intent for unknown pod uid-x"),
+        (lambda cache: setattr(cache.ledgers["n1"], "closed", "for no reason"), "node n1: is for no reason"),
+        (lambda cache: setattr(cache.ledgers["n2"], "closed", None), "node n2: is open"),
+        (lambda cache: cache._closing["n2"].pop("uid-u"), "node n2: is not closed by pod uid-u"),
+        (lambda cache: cache._closing["n2"].update({"uid-p": "why"}), "node n2: is closed by pod uid-p for nothing"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_found_and_named(break_it: Callable[[Cache], object], expected: str) -> None:
     books = Books()
+    books.cache.observe_node("n1", facts_of(node("n1")))
     books.cache.observe_pod(books.member("p", node="n1"))
-    ledger = books.cache.ledgers["n1"]
+    books.cache.pod_unreadable("uid-u", Key("team", "u"), "n2", "bad")
+    assert problems_of(books.cache) == []
 
-    ledger.release("uid-p")
+    break_it(books.cache)
 
-    assert any("n1" in problem for problem in books.cache.validate())
+    assert [problem for problem in problems_of(books.cache) if problem.startswith(expected)]
+
+
+def test_a_validation_bears_changes_between_its_slices() -> None:
+    books = Books()
+    for number in range(3 * PODS_AT_ONCE):
+        books.cache.observe_pod(books.member(f"p{number}", node=f"n{number % 100}"))
+
+    problems = []
+    for step, piece in enumerate(books.cache.validate()):
+        problems += piece
+        for number in range(step, 3 * PODS_AT_ONCE, 20):
+            books.cache.remove_pod(f"uid-p{number}")
+            books.cache.observe_pod(books.member(f"q{number}", node=f"m{number % 100}"))
+
+    assert problems == []
 
 
 @pytest.mark.parametrize(
@@ -143,7 +201,7 @@ def test_the_cache_is_compared_with_fresh_lists(
     books.cache.observe_node("n1", facts_of(node("n1")))
     books.cache.observe_pod(books.member("p", node="n1"))
 
-    found = books.cache.differences(pods, nodes, except_uids=unreadable)
+    found = chain.from_iterable(books.cache.differences(pods, nodes, except_uids=unreadable))
 
     assert [difference.partition(":")[0] for difference in found] == expected
 
@@ -196,7 +254,12 @@ class CacheMachine(RuleBasedStateMachine):
 
     @invariant()
     def safety_the_cache_equals_one_built_from_scratch(self) -> None:
-        assert self.books.cache.validate() == []
+        assert problems_of(self.books.cache) == []
+        fresh = rebuilt(self.books)
+        assert (self.books.cache.names, self.books.cache.intents) == (fresh.names, fresh.intents)
+        assert {name: books_of(ledger) for name, ledger in self.books.cache.ledgers.items()} == {
+            name: books_of(ledger) for name, ledger in fresh.ledgers.items()
+        }
 
     @invariant()
     def safety_charges_are_what_the_table_says(self) -> None:

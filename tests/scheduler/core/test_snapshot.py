@@ -100,7 +100,8 @@ class SnapshotMachine(RuleBasedStateMachine):
 
     @invariant()
     def safety_it_equals_a_snapshot_built_anew(self) -> None:
-        assert self.snapshot.validate(self.cluster.ledgers.values()) == []
+        names = sorted(self.snapshot.node_names | self.cluster.ledgers.keys())
+        assert self.snapshot.validate(names, self.cluster.ledgers) == []
 
     @invariant()
     def safety_a_row_never_moves_while_its_node_lives(self) -> None:
@@ -257,7 +258,7 @@ def test_a_snapshot_that_differs_from_the_ledgers_names_the_node() -> None:
     cluster = Cluster([ledger("n1", cpu=4), ledger("n2")])
     cluster.ledgers["n1"].node = replace(cluster.ledgers["n1"].node or NodeFacts(), allocatable={"cpu": 5})
 
-    (problem,) = cluster.snapshot.validate(cluster.ledgers.values())
+    (problem,) = cluster.snapshot.validate(["n1", "n2"], cluster.ledgers)
 
     assert problem.startswith("node n1: the snapshot has {'room': {'cpu': (4, 4), 'pods': (110, 110)}")
 
