@@ -12,7 +12,7 @@ from gangline.cli.explain.case import Case
 from gangline.cli.explain.verdict import told
 from gangline.contract.membership import GangKind, created_time
 from gangline.contract.meta import epoch_seconds
-from gangline.contract.ordering import gang_priority
+from gangline.contract.ordering import gang_priority, priorities
 from scheduler.core.reasons import Reason
 
 _FITTING: Final = re.compile(r"(?:Room was found for )?(\d+) of (\d+) members(?: fit)?[.;]")
@@ -66,7 +66,7 @@ def _row(case: Case, now_s: float) -> GangRow:
         running=counts.running,
         succeeded=counts.succeeded,
         failed=counts.failed,
-        priority=gang_priority(case.members, None),
+        priority=gang_priority(priorities(case.members), None),
         age_seconds=max(0.0, now_s - min(born, default=now_s)),
         waits_seconds=max(0.0, now_s - min(each.created_s for each in waiting)) if waiting else None,
         why=brief(reason, message),

@@ -32,15 +32,13 @@ def priorities(members: Iterable[Countable]) -> tuple[int, ...]:
     return tuple(sorted({member.priority for member in members if is_member(member) and not is_finished(member)}))
 
 
-def gang_priority(members: Iterable[Countable], class_priority: int | None) -> int:
+def gang_priority(priorities: Iterable[int], class_priority: int | None) -> int:
     """Return the lowest priority of the unfinished members; the PodGroup's class may only lower it.
 
     A gang without unfinished members has its class's priority, or 0.
     """
-    found = priorities(members)
-    if class_priority is None:
-        return found[0] if found else 0
-    return min((class_priority, *found))
+    limit = () if class_priority is None else (class_priority,)
+    return min((*priorities, *limit), default=0)
 
 
 def order_key(

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from gangline.contract.membership import GangKey, GangKind
 from gangline.contract.meta import Key
+from gangline.contract.ordering import gang_priority
 from scheduler.core.cache import Intent
 from scheduler.core.gang import Gang, Standing, standing_of
 from scheduler.core.model.group import GroupFacts
@@ -84,11 +85,10 @@ class Gangs:
         return self.groups.get(Key(key.namespace, key.name)) if key.kind is GangKind.POD_GROUP else None
 
     def priority_of(self, gang: Gang) -> int:
-        """Lowest priority of the unfinished members; the PodGroup's class may only lower it."""
+        """Return the priority of a gang, as far as its PodGroup's class is known."""
         group = self.group_of(gang.key)
         limit = self.class_priorities.get(group.priority_class_name) if group is not None else None
-        found = [*gang.priorities, *([] if limit is None else [limit])]
-        return min(found, default=0)
+        return gang_priority(gang.priorities, limit)
 
     def touch(self, key: GangKey) -> None:
         """Note that a gang must be looked at again."""

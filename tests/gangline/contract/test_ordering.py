@@ -33,7 +33,7 @@ def members(*values: int, **facts: Any) -> list[MemberFacts]:
     ],
 )
 def test_gang_priority(of: list[MemberFacts], class_priority: int | None, priority: int) -> None:
-    assert gang_priority(of, class_priority) == priority
+    assert gang_priority(priorities(of), class_priority) == priority
 
 
 def test_mixed_priorities_are_told() -> None:
