@@ -44,6 +44,11 @@ def by_name(metric: str, by: str) -> str:
     return f'max by ({by}) ({{__name__=~"{EITHER}{metric}"}})'
 
 
+def queue_wait() -> str:
+    """Return the query of the 99th percentile of how long the oldest event of a step has waited."""
+    return f"histogram_quantile(0.99, {rate(f'{SCHEDULER}_event_queue_wait_seconds_bucket', by='class, le')})"
+
+
 def lag() -> str:
     """Return the query of both services' 99th percentile of the loop lag."""
     return (
@@ -130,7 +135,7 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
     ),
     "Health": (
         Panel(title="Silence of the watches", queries={"{{pod}} {{kind}}": by_name("watch_staleness_seconds", "pod, kind")}, unit="s"),
-        Panel(title="Oldest event not applied", queries={"{{class}}": f"max by (class) ({SCHEDULER}_event_queue_oldest_age_seconds)"}, unit="s"),
+        Panel(title="Oldest event when applied, 99 %", queries={"{{class}}": queue_wait()}, unit="s"),
         Panel(title="Oldest change not reconciled", queries={"": f"max({CONTROLLER}_queue_oldest_age_seconds)"}, unit="s"),
         Panel(title="Loop lag, 99 %", queries={"{{pod}}": lag()}, unit="s"),
         Panel(

@@ -98,7 +98,7 @@ class Process:
         identity = f"{socket.gethostname()}-{uuid4().hex[:8]}"
         self._lease = LeaseHolder(client, key, identity) if key is not None else None
         self._scheduler = Scheduler()
-        self._inbox = Inbox(self._clock)
+        self._inbox = Inbox(self._clock, metrics)
         self._ingest = Ingest(
             client,
             self._given.kinds,
@@ -241,9 +241,7 @@ class Process:
             staleness_s = partial(_staleness_s, reflector, self._clock)
             metrics.watch_staleness.labels(kind.value).set_function(staleness_s)
         for urgency in Urgency:
-            label = urgency.name.lower()
-            metrics.queue_depth.labels(label).set_function(partial(self._inbox.depth, urgency))
-            metrics.queue_age.labels(label).set_function(partial(self._inbox.oldest_age_s, urgency))
+            metrics.queue_depth.labels(urgency.name.lower()).set_function(partial(self._inbox.depth, urgency))
         metrics.before_scrape.refresh = self._refresh_gauges
         metrics.ready.set_function(lambda: not self.problems())
         metrics.lease_held.set_function(lambda: self._time_to_bind_s() > 0)

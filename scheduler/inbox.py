@@ -34,6 +34,7 @@ from scheduler.core.events import (
     Result,
     RowBudgetGiven,
 )
+from scheduler.metrics import Metrics
 
 EntryKey = tuple[Kind, str, str]
 _Gone = PodGone | NodeGone | PodGroupGone | PriorityClassGone | BudgetGone
@@ -50,8 +51,9 @@ class Urgency(IntEnum):
 class Inbox:
     """What has been told and not yet been applied."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, metrics: Metrics) -> None:
         self._clock = clock
+        self._waits = {urgency: metrics.queue_wait.labels(urgency.name.lower()) for urgency in Urgency}
         self._queue: EventQueue[EntryKey, Event] = EventQueue()
         self._bell = asyncio.Event()
         self._synced: set[Kind] = set()
@@ -86,6 +88,8 @@ class Inbox:
     def take(self, limit: int) -> list[Event]:
         """Take at most `limit` events, results first, then the more urgent."""
         self._is_read = True
+        for urgency, age_s in self._queue.oldest_age(self._clock.now()).items():
+            self._waits[Urgency(urgency)].observe(age_s)
         events = self._queue.take(limit)
         if not len(self._queue):
             self._bell.clear()
@@ -110,10 +114,6 @@ class Inbox:
     def depth(self, urgency: Urgency) -> int:
         """Return how many entries wait in a class."""
         return self._queue.depths().get(urgency, 0)
-
-    def oldest_age_s(self, urgency: Urgency) -> float:
-        """Return the age of the oldest entry of a class; 0 for an empty one."""
-        return self._queue.oldest_age(self._clock.now()).get(urgency, 0.0)
 
     def __len__(self) -> int:
         return len(self._queue)

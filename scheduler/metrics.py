@@ -52,17 +52,18 @@ class Metrics:
             ("class",),
             registry=registry,
         )
-        self.queue_age = Gauge(
-            f"{PREFIX}_event_queue_oldest_age_seconds",
-            "Age of the oldest entry of the event queue.",
+        self.queue_wait = Histogram(
+            f"{PREFIX}_event_queue_wait_seconds",
+            "How long the oldest of the objects that one step applied had waited for it.",
             ("class",),
             registry=registry,
+            buckets=LATENCY_SECONDS,
         )
         start_at_zero(self.watch_staleness, kind=kinds)
         start_at_zero(self.watch_events, kind=kinds)
         start_at_zero(self.unreadable, kind=kinds)
-        for gauge in (self.queue_depth, self.queue_age):
-            start_at_zero(gauge, **{"class": EVENT_CLASSES})
+        for metric in (self.queue_depth, self.queue_wait):
+            start_at_zero(metric, **{"class": EVENT_CLASSES})
 
     def _declare_decisions(self, registry: CollectorRegistry) -> None:
         self.step_seconds = Histogram(

@@ -23,11 +23,6 @@ class EventQueue(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._urgency) + len(self._results)
 
-    @property
-    def results_waiting(self) -> int:
-        """How many results have not been taken."""
-        return len(self._results)
-
     def put(self, key: K, value: V, urgency: int, now: float) -> None:
         """Store the newest value of a key; of its old and new urgency the smaller holds.
 
@@ -77,11 +72,8 @@ class EventQueue(Generic[K, V]):
         return {urgency: len(entries) for urgency, entries in self._classes.items()}
 
     def oldest_age(self, now: float) -> dict[int, float]:
-        """How many seconds the first entry of each class has waited in it; 0 for an empty class."""
-        return {
-            urgency: now - next(iter(entries.values()))[1] if entries else 0.0
-            for urgency, entries in self._classes.items()
-        }
+        """How many seconds the first entry of each class that is not empty has waited in it."""
+        return {urgency: now - next(iter(entries.values()))[1] for urgency, entries in self._classes.items() if entries}
 
     def _take_results(self, limit: int) -> list[V]:
         return [self._results.popleft() for _ in range(min(limit, len(self._results)))]

@@ -32,7 +32,6 @@ A_MOMENT: Final = "what waits at the moment of the scrape, mostly nothing"
 MAY_REST: Final = {
     "gangline_scheduler_cache_problems": "anything but 0 is a bug",
     "gangline_scheduler_event_queue_depth": A_MOMENT,
-    "gangline_scheduler_event_queue_oldest_age_seconds": A_MOMENT,
     "gangline_scheduler_binds_in_flight": A_MOMENT,
     "gangline_controller_queue_depth": A_MOMENT,
     "gangline_controller_queue_oldest_age_seconds": A_MOMENT,

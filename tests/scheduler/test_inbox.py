@@ -3,13 +3,19 @@
 import asyncio
 
 from msgspec.structs import replace
+from prometheus_client import CollectorRegistry
 
-from gangline.base.clock import ManualClock
+from gangline.base.clock import Clock, ManualClock
 from gangline.contract.meta import ObjectMeta
 from gangline.contract.node import Node
 from gangline.contract.pod import Pod, PodSpec
 from scheduler.core.events import Bound, Kind, KindSynced, NodeObserved, PodGone, PodObserved, PodUnreadable
 from scheduler.inbox import Inbox, Urgency
+from scheduler.metrics import Metrics
+
+
+def inbox_on(clock: Clock, registry: CollectorRegistry | None = None) -> Inbox:
+    return Inbox(clock, Metrics(registry or CollectorRegistry()))
 
 
 def observed(name: str, node: str = "") -> PodObserved:
@@ -17,7 +23,7 @@ def observed(name: str, node: str = "") -> PodObserved:
 
 
 def test_a_kind_is_synced_only_after_all_of_its_first_list() -> None:
-    inbox = Inbox(ManualClock())
+    inbox = inbox_on(ManualClock())
     for number in range(20):
         inbox.observe(observed(f"waiting-{number}"))
         inbox.observe(observed(f"bound-{number}", node="n"))
@@ -32,7 +38,7 @@ def test_a_kind_is_synced_only_after_all_of_its_first_list() -> None:
 
 
 def test_after_the_sync_what_gives_or_takes_room_goes_first() -> None:
-    inbox = Inbox(ManualClock())
+    inbox = inbox_on(ManualClock())
     inbox.observe(KindSynced(kind=Kind.POD))
     inbox.take(10)
 
@@ -49,7 +55,7 @@ def test_after_the_sync_what_gives_or_takes_room_goes_first() -> None:
 
 
 def test_a_second_sync_of_a_kind_is_no_news() -> None:
-    inbox = Inbox(ManualClock())
+    inbox = inbox_on(ManualClock())
     inbox.observe(KindSynced(kind=Kind.POD))
     inbox.take(10)
 
@@ -59,7 +65,7 @@ def test_a_second_sync_of_a_kind_is_no_news() -> None:
 
 
 def test_a_newer_version_replaces_the_one_that_waits() -> None:
-    inbox = Inbox(ManualClock())
+    inbox = inbox_on(ManualClock())
     inbox.observe(observed("a"))
     inbox.observe(observed("a", node="n"))
 
@@ -67,7 +73,7 @@ def test_a_newer_version_replaces_the_one_that_waits() -> None:
 
 
 def test_results_go_first_and_are_never_merged() -> None:
-    inbox = Inbox(ManualClock())
+    inbox = inbox_on(ManualClock())
     results = [Bound(uid="a", attempt=attempt, node="n") for attempt in (1, 2)]
     inbox.observe(NodeObserved(node=Node(metadata=ObjectMeta(name="n"))))
     for result in results:
@@ -78,7 +84,7 @@ def test_results_go_first_and_are_never_merged() -> None:
 
 async def test_a_wait_ends_with_the_bell_or_at_its_time() -> None:
     clock = ManualClock()
-    inbox = Inbox(clock)
+    inbox = inbox_on(clock)
 
     await inbox.wait(clock.now())
     waiting = asyncio.create_task(inbox.wait(None))
@@ -91,7 +97,7 @@ async def test_a_wait_ends_with_the_bell_or_at_its_time() -> None:
 
 
 def test_objects_that_come_and_go_before_anybody_looks_leave_nothing() -> None:
-    inbox = Inbox(ManualClock())
+    inbox = inbox_on(ManualClock())
     inbox.observe(KindSynced(kind=Kind.POD))
     inbox.observe(observed("stays"))
     for number in range(100):
@@ -111,7 +117,7 @@ def unreadable(name: str, message: str, uid: str | None = None) -> PodUnreadable
 
 
 def test_a_version_that_cannot_be_read_carries_the_good_one_that_it_replaces() -> None:
-    inbox = Inbox(ManualClock())
+    inbox = inbox_on(ManualClock())
     good = observed("a", node="n")
 
     inbox.observe(good)
@@ -122,9 +128,30 @@ def test_a_version_that_cannot_be_read_carries_the_good_one_that_it_replaces() -
 
 
 def test_another_pod_of_the_name_is_no_earlier_version() -> None:
-    inbox = Inbox(ManualClock())
+    inbox = inbox_on(ManualClock())
 
     inbox.observe(observed("a", node="n"))
     inbox.observe(unreadable("a", "bad", uid="new"))
 
     assert inbox.take(10) == [unreadable("a", "bad", uid="new")]
+
+
+def test_how_long_the_oldest_had_waited_is_measured_when_it_is_taken() -> None:
+    registry, clock = CollectorRegistry(), ManualClock()
+    inbox = inbox_on(clock, registry)
+
+    def measured(of: str) -> tuple[float | None, float | None]:
+        name = "gangline_scheduler_event_queue_wait_seconds"
+        samples = (registry.get_sample_value(f"{name}_{suffix}", {"class": of}) for suffix in ("count", "sum"))
+        return next(samples), next(samples)
+
+    inbox.observe(KindSynced(kind=Kind.POD))
+    inbox.take(10)
+    inbox.observe(observed("sits", node="n"))
+    clock.advance(2.0)
+    inbox.observe(observed("sits-too", node="n"))
+    clock.advance(1.0)
+    inbox.take(10)
+    inbox.take(10)
+
+    assert (measured("room"), measured("rules"), measured("waiting")) == ((1, 3.0), (0, 0), (1, 0))

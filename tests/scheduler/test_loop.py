@@ -42,7 +42,8 @@ class Harness:
 @asynccontextmanager
 async def looping(directory: Path) -> AsyncIterator[Harness]:
     registry, clock, scheduler = CollectorRegistry(), MonotonicClock(), Scheduler()
-    inbox, metrics = Inbox(clock), Metrics(registry)
+    metrics = Metrics(registry)
+    inbox = Inbox(clock, metrics)
     async with (
         ScriptedApi(lambda _: Answer(200)) as api,
         connect(api.kubeconfig(directory), user_agent="test") as client,

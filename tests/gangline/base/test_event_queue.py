@@ -102,7 +102,7 @@ def test_ages_count_from_entering_the_class() -> None:
 
     queue.take(5)
 
-    assert queue.oldest_age(now=40) == {WAITING: 0, ROOM: 0}
+    assert queue.oldest_age(now=40) == {}
 
 
 class EventQueueMachine(RuleBasedStateMachine):
@@ -161,7 +161,6 @@ class EventQueueMachine(RuleBasedStateMachine):
     @invariant()
     def safety_nothing_is_lost_or_doubled(self) -> None:
         assert len(self.queue) == len(self.entries) + len(self.results)
-        assert self.queue.results_waiting == len(self.results)
         depths = {urgency: depth for urgency, depth in self.queue.depths().items() if depth}
         assert depths == {
             urgency: sum(1 for entry in self.entries if entry[2] == urgency) for _, _, urgency in self.entries
