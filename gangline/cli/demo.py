@@ -1,4 +1,4 @@
-"""`gangline demo`: watch gangs start together or not at all, on an embedded cluster."""
+"""`gangline demo`: watch gangs start together or not at all, on an embedded cluster or a lent control plane."""
 
 import asyncio
 import signal
@@ -20,11 +20,20 @@ INTERRUPTED: Final = 130
 
 @click.command()
 @click.option("--keep", is_flag=True, help="Stay up afterwards, to look around.")
-def demo(*, keep: bool) -> None:
+@click.option(
+    "--kubeconfig",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="PATH",
+    help="Walk on this control plane, which must have no nodes; else on a sandbox.",
+)
+def demo(*, keep: bool, kubeconfig: Path | None) -> None:
     """Walk through what a gang scheduler does, each step verified.
 
     Starts a sandbox cluster, the scheduler and the controller, and ends them all again. Exits with 1 if a step goes
     otherwise than expected.
+
+    With --kubeconfig it brings simulated nodes and the CRD to a control plane that somebody has started, and takes away
+    at the end what it has brought.
     """
     from rich.console import Console  # noqa: PLC0415 - only this command draws
 
@@ -32,18 +41,18 @@ def demo(*, keep: bool) -> None:
     if not console.is_terminal:
         console = Console(width=PLAIN_WIDTH, no_color=True, soft_wrap=True)
     with sandbox_extra():
-        code = _run(console, keep=keep)
+        code = _run(console, keep=keep, kubeconfig=kubeconfig)
     raise SystemExit(code)
 
 
-def _run(console: "Console", *, keep: bool) -> int:
+def _run(console: "Console", *, keep: bool, kubeconfig: Path | None) -> int:
     from gangline.cli.walk.run import walk  # noqa: PLC0415 - heavy, and needs an extra
 
     async def main(directory: Path) -> bool:
         task = asyncio.current_task()
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await walk(console, directory, keep=keep)
+        return await walk(console, directory, keep=keep, kubeconfig=kubeconfig)
 
     with tempfile.TemporaryDirectory(prefix="gangline-demo-") as name, (Path(name) / "sandbox.log").open("w") as log:
         logging.configure("console", "warning", stream=log)

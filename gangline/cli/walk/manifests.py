@@ -14,6 +14,8 @@ from gangline.sandbox.podlife import RUN_SECONDS_ANNOTATION
 
 Manifest = dict[str, Any]
 NAMESPACE: Final = "default"
+NAMES: Final = ("team", "shadow", "sums", "crew")
+"""Of all workloads and PodGroups of the walk; also the label `app` of their pods."""
 POD_CPU: Final = "3"
 POD_MEMORY: Final = "500Mi"
 

@@ -1,4 +1,4 @@
-"""The walk from end to end: sandbox, CRD, services, steps, and an end that leaves nothing behind."""
+"""The walk from end to end: ground, services, steps, and an end that leaves nothing behind."""
 
 import asyncio
 import signal
@@ -10,33 +10,39 @@ from typing import Final
 from rich.console import Console
 from rich.markup import escape
 
+from gangline.cli.walk.ground import Ground, UnfitError, lent, sandboxed
 from gangline.cli.walk.guard import Guard
 from gangline.cli.walk.screen import Screen
 from gangline.cli.walk.services import ServiceDiedError, Services, last_lines
 from gangline.cli.walk.stage import SETTLE_S, NotSettledError, Stage
 from gangline.cli.walk.steps import NODE_CPU, NODE_MEMORY, STEPS, Step
 from gangline.cli.walk.view import View
-from gangline.contract.crd import crd
-from gangline.kube.client import connect
+from gangline.kube.transport import ConfigurationError
 from gangline.kube.wire.errors import ApiError
-from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS
-from gangline.sandbox.cluster import Sandbox
 
 SERVICES: Final = ("scheduler", "controller")
-EXPECTED_TROUBLE: Final = (ServiceDiedError, NotSettledError, ApiError)
+EXPECTED_TROUBLE: Final = (ServiceDiedError, NotSettledError, ApiError, UnfitError, ConfigurationError)
 
 
 async def walk(
-    console: Console, directory: Path, *, keep: bool, steps: Sequence[Step] = STEPS, settle_s: float = SETTLE_S
+    console: Console,
+    directory: Path,
+    *,
+    keep: bool,
+    kubeconfig: Path | None = None,
+    steps: Sequence[Step] = STEPS,
+    settle_s: float = SETTLE_S,
 ) -> bool:
     """Walk all steps and tell whether everything was as expected.
 
-    Kubeconfig, manifests and logs go to `directory`. Each wait takes at most `settle_s`. With `keep` it stays until
-    SIGINT or SIGTERM.
+    Without a kubeconfig on a sandbox, whose kubeconfig goes to `directory`, as manifests and logs do. Each wait takes at
+    most `settle_s`. With `keep` it stays until SIGINT or SIGTERM.
     """
+    ground = sandboxed(directory / "kubeconfig") if kubeconfig is None else lent(kubeconfig)
     try:
-        return await _in_sandbox(console, directory, steps, keep=keep, settle_s=settle_s)
-    except BaseExceptionGroup as errors:
+        async with ground as found:
+            return await _on(found, console, directory, steps, keep=keep, settle_s=settle_s)
+    except (BaseExceptionGroup, *EXPECTED_TROUBLE) as errors:
         troubles = list(_leaves(errors))
         if not all(isinstance(trouble, EXPECTED_TROUBLE) for trouble in troubles):
             raise
@@ -45,22 +51,19 @@ async def walk(
         return False
 
 
-async def _in_sandbox(console: Console, directory: Path, steps: Sequence[Step], *, keep: bool, settle_s: float) -> bool:
+async def _on(
+    ground: Ground, console: Console, directory: Path, steps: Sequence[Step], *, keep: bool, settle_s: float
+) -> bool:
     began = time.monotonic()
-    kubeconfig = directory / "kubeconfig"
-    async with (
-        Sandbox(nodes=1, cpu=NODE_CPU, memory=NODE_MEMORY, kubeconfig=kubeconfig) as sandbox,
-        connect(str(kubeconfig), user_agent="gangline-demo") as client,
-    ):
-        console.print(f"[dim]sandbox at {sandbox.url}: one node, {NODE_CPU} CPU, {NODE_MEMORY}[/]")
-        await client.create(CUSTOM_RESOURCE_DEFINITIONS, "", crd())
-        async with Services(SERVICES, kubeconfig=kubeconfig, directory=directory) as services:
-            for service in services.running:
-                console.print(f"[dim]{service.name}: process {service.process.pid}, {service.url}[/]")
-            is_good = await _beside(services, Stage(client, View(client), directory, settle_s=settle_s), console, steps)
-            _conclude(console, steps, services, time.monotonic() - began, is_good=is_good)
-            if keep:
-                await _stay(console, directory, services)
+    client = ground.client
+    console.print(f"[dim]{escape(ground.title)}: one node, {NODE_CPU} CPU, {NODE_MEMORY}[/]")
+    async with Services(SERVICES, kubeconfig=ground.kubeconfig, directory=directory) as services:
+        for service in services.running:
+            console.print(f"[dim]{service.name}: process {service.process.pid}, {service.url}[/]")
+        is_good = await _beside(services, Stage(client, View(client), directory, settle_s=settle_s), console, steps)
+        _conclude(console, steps, services, time.monotonic() - began, is_good=is_good)
+        if keep:
+            await _stay(console, directory, ground.kubeconfig, services)
     return is_good
 
 
@@ -102,19 +105,19 @@ def _conclude(console: Console, steps: Sequence[Step], services: Services, secon
         console.print(f"   last log lines of {service.name}:\n{escape(last_lines(service.log))}", highlight=False)
 
 
-async def _stay(console: Console, directory: Path, services: Services) -> None:
+async def _stay(console: Console, directory: Path, kubeconfig: Path, services: Services) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     console.print("\nEverything stays up until Ctrl-C. Look around from another terminal:", highlight=False)
-    for line in _hints(directory, services):
+    for line in _hints(directory, kubeconfig, services):
         console.print(f"   {line}", highlight=False, markup=False, soft_wrap=True)
     await stop.wait()
 
 
-def _hints(directory: Path, services: Services) -> Iterator[str]:
-    yield f"export KUBECONFIG={directory / 'kubeconfig'}"
+def _hints(directory: Path, kubeconfig: Path, services: Services) -> Iterator[str]:
+    yield f"export KUBECONFIG={kubeconfig}"
     yield "kubectl get pg -w"
     yield "kubectl get pods -o wide"
     yield "kubectl explain podgroups.scheduling.x-k8s.io.spec"
