@@ -35,8 +35,9 @@ class _Lane(IntEnum):
 class _Plan:
     """Binds of one instruction that have no answer yet."""
 
-    def __init__(self, gang: BindGang) -> None:
+    def __init__(self, gang: BindGang, step: int) -> None:
         self.gang = gang.gang
+        self.step = step
         self.unanswered = len(gang.binds)
         self.started = perf_counter()
         self.has_warned = False
@@ -93,17 +94,17 @@ class Binder:
         self._sequence = count()
         self._closed = False
 
-    def submit(self, instruction: BindGang | ReadPod) -> None:
-        """Queue one instruction; never blocks."""
+    def submit(self, instruction: BindGang | ReadPod, step: int) -> None:
+        """Queue one instruction of this step; never blocks."""
         match instruction:
             case ReadPod():
                 self._put(_Lane.STARTED, _Read(instruction))
             case BindGang(nothing_bound=False, binds=binds):
-                plan = _Plan(instruction)
+                plan = _Plan(instruction, step)
                 for bind in binds:
                     self._put(_Lane.STARTED, _Send(bind, plan))
             case BindGang():
-                self._put(_Lane.FRESH, _Open(instruction, _Plan(instruction)))
+                self._put(_Lane.FRESH, _Open(instruction, _Plan(instruction, step)))
             case _:
                 assert_never(instruction)
 
@@ -255,7 +256,8 @@ def _warn(event: str, bind: Bind, plan: _Plan, **details: str) -> None:
     """Log the first trouble of a plan as a warning and what follows at debug: a large gang is one line."""
     say = log.debug if plan.has_warned else log.warning
     plan.has_warned = True
-    say(event, gang=plan.gang, pod=f"{bind.namespace}/{bind.name}", uid=bind.uid, node=bind.node, **details)
+    pod = f"{bind.namespace}/{bind.name}"
+    say(event, gang=plan.gang, pod=pod, uid=bind.uid, node=bind.node, step=plan.step, **details)
 
 
 def _difference(known: GroupVersion, seen: ObjectMeta) -> tuple[Refusal, str] | None:

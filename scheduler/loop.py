@@ -1,6 +1,7 @@
 """The loop that owns the scheduler: events in, one step, instructions out."""
 
 from collections.abc import Iterable
+from itertools import count
 from time import perf_counter
 from typing import assert_never
 
@@ -32,19 +33,19 @@ class Executor:
         self._binder = binder
         self._status_writer = status_writer
 
-    def submit(self, instructions: Iterable[Instruction]) -> None:
-        """Start carrying out instructions, in order."""
+    def submit(self, instructions: Iterable[Instruction], step: int) -> None:
+        """Start carrying out the instructions of a step, in order; its number stands in whatever is logged of them."""
         for instruction in instructions:
             match instruction:
                 case BindGang():
                     self._status_writer.drop(bind.uid for bind in instruction.binds)
-                    self._binder.submit(instruction)
+                    self._binder.submit(instruction, step)
                     say = log.info if len(instruction.binds) > 1 else log.debug
-                    say("gang_planned", gang=instruction.gang, members=len(instruction.binds))
+                    say("gang_planned", gang=instruction.gang, members=len(instruction.binds), step=step)
                 case ReadPod():
-                    self._binder.submit(instruction)
+                    self._binder.submit(instruction, step)
                 case WriteCondition():
-                    self._status_writer.write(instruction)
+                    self._status_writer.write(instruction, step)
                 case Announce():
                     self._status_writer.announce(instruction)
                 case _:
@@ -94,9 +95,11 @@ class Loop:
     async def run(self, settings: SettingsGiven) -> None:
         """Decide until `stop`; what is told afterwards is not looked at."""
         events: list[Event] = [settings]
-        while not self._stopping:
+        for number in count(1):
+            if self._stopping:
+                return
             step = self._step(events)
-            self._executor.submit(step.instructions)
+            self._executor.submit(step.instructions, number)
             await self._inbox.wait(self._clock.now() if step.more else step.wake_at)
             events = self._inbox.take(self._pace.events)
 

@@ -49,13 +49,13 @@ class StatusWriter:
         self._clock = clock
         self._bucket = TokenBucket(rate, max(1, int(rate)))
         self._binds_wait = binds_wait
-        self._waiting: dict[str, WriteCondition] = {}
+        self._waiting: dict[str, tuple[WriteCondition, int]] = {}
         self._ready: asyncio.Queue[str] = asyncio.Queue()
 
-    def write(self, instruction: WriteCondition) -> None:
-        """Queue a condition; a newer one for the same pod replaces it."""
+    def write(self, instruction: WriteCondition, step: int) -> None:
+        """Queue a condition that this step ordered; a newer one for the same pod replaces it."""
         self.drop([instruction.uid])
-        self._waiting[instruction.uid] = instruction
+        self._waiting[instruction.uid] = (instruction, step)
         self._ready.put_nowait(instruction.uid)
 
     def drop(self, uids: Iterable[str]) -> None:
@@ -63,7 +63,7 @@ class StatusWriter:
         for uid in uids:
             older = self._waiting.pop(uid, None)
             if older is not None:
-                self._end(older, ConditionOutcome.DROPPED)
+                self._end(older[0], ConditionOutcome.DROPPED)
 
     def announce(self, instruction: Announce) -> None:
         """Record a Kubernetes Event, best effort."""
@@ -96,9 +96,9 @@ class StatusWriter:
             try:
                 if uid in self._waiting:
                     await self._give_way()
-                instruction = self._waiting.pop(uid, None)
-                if instruction is not None:
-                    self._end(instruction, await self._write(instruction))
+                waiting = self._waiting.pop(uid, None)
+                if waiting is not None:
+                    self._end(waiting[0], await self._write(*waiting))
             finally:
                 self._ready.task_done()
 
@@ -111,7 +111,7 @@ class StatusWriter:
         while wait_s := self._bucket.take(self._clock.now()):  # noqa: ASYNC110 - waits for time, not for a task
             await asyncio.sleep(wait_s)
 
-    async def _write(self, instruction: WriteCondition) -> ConditionOutcome:
+    async def _write(self, instruction: WriteCondition, step: int) -> ConditionOutcome:
         key = Key(instruction.namespace, instruction.name)
         try:
             await self._client.patch(PODS, key, _patch(instruction), subresource="status", content_type=STRATEGIC_PATCH)
@@ -122,7 +122,7 @@ class StatusWriter:
         except errors.ApiError as error:
             if errors.is_another(error):
                 return ConditionOutcome.LOST
-            log.warning("condition_not_written", pod=str(key), uid=instruction.uid, error=str(error))
+            log.warning("condition_not_written", pod=str(key), uid=instruction.uid, step=step, error=str(error))
             return ConditionOutcome.FAILED
         return ConditionOutcome.WRITTEN
 

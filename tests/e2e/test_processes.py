@@ -1,13 +1,14 @@
 """The services as processes: crashes, signals, leases, and settings that cannot be used."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from gangline.contract.meta import Key
 from gangline.kube.wire.resources import LEASES
-from gangline.sandbox.faults import Delay, Rule
+from gangline.sandbox.faults import Delay, Refuse, Rule
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import gang, nodes, pod, pod_group, replica_set
 from tests.support.services import Process, eventually
@@ -32,6 +33,20 @@ async def test_killed_before_the_first_bind_the_gang_starts_as_a_whole() -> None
         await cluster.faults()
         await cluster.start("scheduler")
         await cluster.until(lambda: cluster.running("g") == 8, "the gang is started")
+
+
+@pytest.mark.sandbox
+async def test_what_is_logged_of_a_gang_names_the_step_that_ordered_it() -> None:
+    refuse = Rule(verb="create", resource="pods", subresource="binding", count=1, fault=Refuse(403))
+    async with running_cluster(nodes(2, cpu="1"), services=("controller",)) as cluster:
+        await cluster.faults(refuse)
+        async with cluster.process("scheduler") as process:
+            await cluster.create(*gang("g", 2))
+            await until_logged(process, "bind_refused")
+            assert await process.terminate() == 0
+            lines = [json.loads(line) for line in process.said().splitlines()]
+    steps = {line["event"]: line["step"] for line in lines if "gang" in line}
+    assert steps["gang_planned"] == steps["bind_refused"] > 0
 
 
 @pytest.mark.sandbox

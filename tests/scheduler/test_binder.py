@@ -19,6 +19,7 @@ from tests.support.scripted_api import Answer, Asked, Script, ScriptedApi, statu
 
 POD = "/api/v1/namespaces/ns/pods/{}"
 BINDING = POD + "/binding"
+STEP = 12
 GROUP = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/g"
 
 
@@ -40,7 +41,7 @@ class Harness:
         self._results = results
 
     async def outcome(self, instruction: BindGang | ReadPod, results: int) -> list[Result]:
-        self.binder.submit(instruction)
+        self.binder.submit(instruction, STEP)
         async with asyncio.timeout(10):
             return [await self._results.get() for _ in range(results)]
 
@@ -172,6 +173,7 @@ async def test_a_plan_that_is_refused_is_one_warning_that_names_pod_node_and_gan
         "pod": "ns/a",
         "uid": "uid-a",
         "node": "n1",
+        "step": STEP,
         "refusal": "Forbidden",
         "message": "403 Forbidden: quota",
     }
@@ -255,7 +257,7 @@ async def test_a_bind_that_hangs_is_unknown_once_its_time_is_over(tmp_path: Path
     async with hanging_writes(tmp_path) as server, connect(server.kubeconfig, user_agent="test") as client:
         results: asyncio.Queue[Result] = asyncio.Queue()
         async with working(client, results, time_to_bind_s=lambda: 0.05) as binder, asyncio.timeout(10):
-            binder.submit(BindGang(gang="g", binds=binds("a"), nothing_bound=False))
+            binder.submit(BindGang(gang="g", binds=binds("a"), nothing_bound=False), STEP)
             assert isinstance(await results.get(), Unknown)
 
 
@@ -269,7 +271,7 @@ async def test_nothing_is_sent_to_a_node_that_has_gone(tmp_path: Path) -> None:
 
 async def test_a_gang_that_has_begun_is_finished_before_another_begins(tmp_path: Path) -> None:
     async with binding(lambda _: status(201), tmp_path, workers=1) as harness:
-        harness.binder.submit(BindGang(gang="one", binds=binds("a1", "a2", "a3"), nothing_bound=True))
+        harness.binder.submit(BindGang(gang="one", binds=binds("a1", "a2", "a3"), nothing_bound=True), STEP)
         await harness.outcome(BindGang(gang="two", binds=binds("b1", "b2", "b3"), nothing_bound=True), 6)
 
     order = [asked.path.split("/")[-2] for asked in harness.api.asked]
@@ -298,8 +300,8 @@ async def test_a_pod_is_read_again(tmp_path: Path, answer: Answer, expected: Pod
 
 async def test_draining_finishes_begun_gangs_and_refuses_the_others(tmp_path: Path) -> None:
     async with binding(lambda _: status(201), tmp_path, workers=1) as harness:
-        harness.binder.submit(BindGang(gang="begun", binds=binds("a"), nothing_bound=False))
-        harness.binder.submit(BindGang(gang="fresh", binds=binds("b"), nothing_bound=True))
+        harness.binder.submit(BindGang(gang="begun", binds=binds("a"), nothing_bound=False), STEP)
+        harness.binder.submit(BindGang(gang="fresh", binds=binds("b"), nothing_bound=True), STEP)
         in_time = await harness.binder.drain(5)
 
     assert in_time

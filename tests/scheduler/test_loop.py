@@ -53,9 +53,8 @@ async def looping(directory: Path) -> AsyncIterator[Harness]:
         )
         recorder = EventRecorder(client, component="gangline", instance="test")
         writer = StatusWriter(client, recorder, inbox.answer, metrics, clock=clock, rate=1.0, binds_wait=binder.is_busy)
-        yield Harness(
-            scheduler, inbox, Loop(scheduler, inbox, Executor(binder, writer), metrics, clock=clock), registry
-        )
+        loop = Loop(scheduler, inbox, Executor(binder, writer), metrics, clock=clock)
+        yield Harness(scheduler, inbox, loop, registry)
 
 
 async def test_nothing_is_decided_after_it_was_told_to_stop(tmp_path: Path) -> None:

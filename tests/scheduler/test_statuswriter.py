@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
 
 from gangline.kube.client import connect
 from gangline.kube.clock import MonotonicClock
@@ -17,6 +18,7 @@ from scheduler.metrics import Metrics
 from scheduler.statuswriter import StatusWriter
 from tests.support.scripted_api import Answer, Script, ScriptedApi, status
 
+STEP = 12
 PATH = "/api/v1/namespaces/ns/pods/a/status"
 
 
@@ -87,14 +89,24 @@ async def writing(
 )
 async def test_every_answer_to_a_condition(tmp_path: Path, answer: Answer, outcome: ConditionOutcome) -> None:
     async with writing(lambda _: answer, tmp_path) as harness:
-        harness.writer.write(condition())
+        harness.writer.write(condition(), STEP)
 
         assert await harness.flush() == [(1, outcome)]
 
 
+async def test_a_condition_that_is_refused_is_told_with_pod_and_step(tmp_path: Path) -> None:
+    with capture_logs() as lines:
+        async with writing(lambda _: status(403), tmp_path) as harness:
+            harness.writer.write(condition(), STEP)
+            await harness.flush()
+
+    [line] = lines
+    assert (line["event"], line["pod"], line["uid"], line["step"]) == ("condition_not_written", "ns/a", "uid-a", STEP)
+
+
 async def test_a_condition_carries_the_version_of_the_pod_it_speaks_of(tmp_path: Path) -> None:
     async with writing(lambda _: Answer(200), tmp_path) as harness:
-        harness.writer.write(condition())
+        harness.writer.write(condition(), STEP)
         await harness.flush()
 
     [asked] = harness.api.asked
@@ -109,7 +121,7 @@ async def test_a_condition_carries_the_version_of_the_pod_it_speaks_of(tmp_path:
 
 async def test_a_condition_that_changes_no_status_keeps_its_transition_time(tmp_path: Path) -> None:
     async with writing(lambda _: Answer(200), tmp_path) as harness:
-        harness.writer.write(condition(transition=False))
+        harness.writer.write(condition(transition=False), STEP)
         await harness.flush()
 
     [asked] = harness.api.asked
@@ -118,7 +130,7 @@ async def test_a_condition_that_changes_no_status_keeps_its_transition_time(tmp_
 
 async def test_a_bind_drops_the_condition_that_waits(tmp_path: Path) -> None:
     async with writing(lambda _: Answer(200), tmp_path) as harness:
-        harness.writer.write(condition())
+        harness.writer.write(condition(), STEP)
         harness.writer.drop(["uid-a", "uid-of-nobody"])
 
         assert await harness.flush() == [(1, ConditionOutcome.DROPPED)]
@@ -127,8 +139,8 @@ async def test_a_bind_drops_the_condition_that_waits(tmp_path: Path) -> None:
 
 async def test_a_newer_condition_of_a_pod_replaces_the_one_that_waits(tmp_path: Path) -> None:
     async with writing(lambda _: Answer(200), tmp_path) as harness:
-        harness.writer.write(condition(attempt=1))
-        harness.writer.write(condition(attempt=2))
+        harness.writer.write(condition(attempt=1), STEP)
+        harness.writer.write(condition(attempt=2), STEP)
 
         assert await harness.flush() == [(1, ConditionOutcome.DROPPED), (2, ConditionOutcome.WRITTEN)]
     assert len(harness.api.asked) == 1
@@ -138,7 +150,7 @@ async def test_a_dropped_condition_costs_nothing_of_the_budget(tmp_path: Path) -
     one_an_hour = 1 / 3600
     async with writing(lambda _: Answer(200), tmp_path, rate=one_an_hour) as harness:
         for name in "abc":
-            harness.writer.write(condition(name))
+            harness.writer.write(condition(name), STEP)
         harness.writer.drop(["uid-a", "uid-b"])
 
         assert (await harness.flush())[-1] == (1, ConditionOutcome.WRITTEN)
