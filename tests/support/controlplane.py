@@ -13,7 +13,8 @@ import shutil
 import socket
 import ssl
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -149,14 +150,45 @@ class ControlPlane:
         self._servers.pop("kube-apiserver").kill()
 
     async def start_apiserver(self) -> None:
-        """Start it again at the same address."""
+        """Start it again at the same address, and the controllers too.
+
+        By themselves they wait for up to half a minute before they ask again, and do not notice a restore.
+        """
         self._start("kube-apiserver", self._apiserver_flags())
         await self._until("/readyz", lambda status, _: status == 200, "kube-apiserver")
+        if "kube-controller-manager" in self._servers:
+            self._servers["kube-controller-manager"].kill()
+            self._start("kube-controller-manager", self._controller_flags())
 
     async def restart_apiserver(self) -> None:
         """End the API server and start it again."""
         self.kill_apiserver()
         await self.start_apiserver()
+
+    def replace_authority(self) -> None:
+        """Write a bundle and a serving certificate of a new authority; they count from the next start."""
+        authority = trustme.CA()
+        authority.cert_pem.write_to_path(self.directory / "ca.crt")
+        serving = authority.issue_cert(LOOPBACK, "localhost", "kubernetes.default.svc")
+        serving.private_key_and_cert_chain_pem.write_to_path(self.directory / "serving.pem")
+
+    async def compact(self) -> None:
+        """Let etcd forget all history up to now; the API server remembers some until it is restarted."""
+        url = f"http://{LOOPBACK}:{self._etcd_port}/v3/kv"
+        async with aiohttp.ClientSession() as session:
+            async with session.post(f"{url}/range", json={"key": "AA=="}) as response:
+                revision = (await response.json())["header"]["revision"]
+            async with session.post(f"{url}/compaction", json={"revision": revision, "physical": True}) as response:
+                assert response.status == 200, await response.text()
+
+    @asynccontextmanager
+    async def kube_scheduler(self) -> AsyncIterator[None]:
+        """Run kube-scheduler for a while."""
+        self._start("kube-scheduler", self._client_flags(SCHEDULER))
+        try:
+            yield
+        finally:
+            await self._servers.pop("kube-scheduler").stop()
 
     async def save_store(self, copy: Path) -> None:
         """Copy what etcd holds, with everything down for a moment."""
@@ -233,10 +265,7 @@ class ControlPlane:
 
     def _write_files(self) -> None:
         """Certificates, keys, tokens and the audit policy: all made anew for each cluster."""
-        authority = trustme.CA()
-        authority.cert_pem.write_to_path(self.directory / "ca.crt")
-        serving = authority.issue_cert(LOOPBACK, "localhost", "kubernetes.default.svc")
-        serving.private_key_and_cert_chain_pem.write_to_path(self.directory / "serving.pem")
+        self.replace_authority()
         trustme.CA().private_key_pem.write_to_path(self.directory / "service-accounts.key")
         rows = [f'{token},{user},{user},"{GROUPS.get(user, "")}"\n' for user, token in self._tokens.items()]
         (self.directory / "tokens.csv").write_text("".join(rows))

@@ -51,7 +51,8 @@ class Proxy:
     def kubeconfig(self, original: Path) -> Path:
         """Write a kubeconfig that leads here, beside the one that leads to the server."""
         config = yaml.safe_load(original.read_text())
-        config["clusters"][0]["cluster"]["server"] = f"http://{LOOPBACK}:{self._port}"
+        cluster = config["clusters"][0]["cluster"]
+        cluster["server"] = f"{urlsplit(cluster['server']).scheme}://{LOOPBACK}:{self._port}"
         path = original.with_name("kubeconfig-proxy")
         path.write_text(yaml.safe_dump(config))
         return path
