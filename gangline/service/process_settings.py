@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
+from gangline.base.start_error import StartError
 from gangline.contract.meta import Key
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 from gangline.service.setting_values import check_address
@@ -86,13 +87,25 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
 
 
 def lease_key(lease: str, name: str, *, namespace_file: Path = NAMESPACE_FILE) -> Key | None:
-    """Return the lease to hold, or None for none; `name` is the Lease's name when the setting is `auto`."""
+    """Return the lease to hold, or None for none; `name` is the Lease's name when the setting is `auto`.
+
+    Raises StartError when we run in a cluster and cannot tell in which namespace.
+    """
     if lease == "off":
         return None
     if lease != "auto":
         namespace, _, name = lease.partition("/")
         return Key(namespace, name)
     try:
-        return Key(namespace_file.read_text(encoding="utf-8").strip(), name)
+        namespace = namespace_file.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
         return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartError(_unknown_namespace(namespace_file, str(error))) from error
+    if not namespace:
+        raise StartError(_unknown_namespace(namespace_file, "it is empty"))
+    return Key(namespace, name)
+
+
+def _unknown_namespace(file: Path, problem: str) -> str:
+    return f"our own namespace cannot be read from {file}: {problem}; name the lease: --lease=NAMESPACE/NAME, or off"

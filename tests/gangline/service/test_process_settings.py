@@ -1,7 +1,9 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from gangline.base.start_error import StartError
 from gangline.contract.meta import Key
 from gangline.service.process_settings import HttpAddress, ProcessSettings, lease_key
 from gangline.service.settings import SettingsError, load
@@ -53,3 +55,22 @@ def test_the_lease_is_named_or_off_or_follows_the_own_namespace(tmp_path: Path) 
     assert lease_key("auto", "gangline-scheduler", namespace_file=outside) is None
     assert lease_key("off", "gangline-scheduler", namespace_file=in_cluster) is None
     assert lease_key("ns/mine", "gangline-scheduler", namespace_file=in_cluster) == Key("ns", "mine")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "problem"),
+    [
+        (lambda path: path.mkdir(), "Is a directory"),
+        (lambda path: path.write_bytes(b"\xff"), "can't decode"),
+        (lambda path: path.write_text("\n"), "it is empty"),
+    ],
+    ids=["unreadable", "no-text", "empty"],
+)
+def test_an_own_namespace_that_cannot_be_read_is_one_clear_error(
+    tmp_path: Path, prepare: Callable[[Path], object], problem: str
+) -> None:
+    namespace_file = tmp_path / "namespace"
+    prepare(namespace_file)
+
+    with pytest.raises(StartError, match=rf"{namespace_file}: .*{problem}.*; name the lease: --lease=NAMESPACE/NAME"):
+        lease_key("auto", "gangline-scheduler", namespace_file=namespace_file)
