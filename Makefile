@@ -11,7 +11,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := gangline scheduler controller tests docs
 RELEASES := $(shell ls -r tests/controlplane | grep '^v')
-GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reasons.md docs/coscheduling.md docs/cli.md docs/bad-input.md \
+GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reasons.md docs/coscheduling.md docs/cli.md docs/bad-input.md docs/kubectl.md \
 	manifests/components/monitoring/dashboard.json
 COMPILE := $(BIN)/python -m uv pip compile pyproject.toml --extra sandbox --group build --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet

@@ -19,7 +19,7 @@ import controller.metrics
 import controller.settings
 import scheduler.metrics
 import scheduler.settings
-from docs import conformance, dashboard
+from docs import conformance, dashboard, kubectl
 from docs.markdown import table
 from gangline.cli.explain.answer import State
 from gangline.cli.main import main as main_command
@@ -90,6 +90,19 @@ def bad_input() -> str:
         "real API server (1.37) does with a request that says the same. Each row is a test of "
         "`tests/e2e/test_bad_input.py`; quotations are parts of what is said.",
         {heading: bad_rows(rows) for heading, rows in sections.items()},
+    )
+
+
+def kubectl_table() -> str:
+    """Render what kubectl says of the sandbox, and where that differs from a real API server."""
+    return document(
+        "kubectl and the sandbox",
+        "What a stock kubectl, an old and a new one, says of `gangline sandbox` is compared line by line with what it "
+        "says of a real control plane (`tests/kubectl`; `python -m tests.kubectl.recorded` asks the real one again): "
+        "everything is the same but names, times and numbers that differ between any two runs, and but what the last "
+        "column names.\n\nWhat asks a kubelet or another server is not there: `logs`, `exec`, `attach`, `cp`, `debug`, "
+        "`port-forward`, `proxy` to pods, `top`, `certificate`.",
+        {"Commands": kubectl.rows()},
     )
 
 
@@ -182,6 +195,7 @@ FILES: Final[dict[str, Callable[[], str]]] = {
     "docs/coscheduling.md": coscheduling,
     "docs/cli.md": commands,
     "docs/bad-input.md": bad_input,
+    "docs/kubectl.md": kubectl_table,
     "manifests/components/monitoring/dashboard.json": dashboard.rendered,
 }
 

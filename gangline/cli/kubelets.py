@@ -52,9 +52,12 @@ def kubelets(
     \b
     Pods say by annotation how they behave:
       sandbox.gangline.dev/start-delay-seconds   how long the containers take to start   (0)
+      sandbox.gangline.dev/ready-delay-seconds   how long after that the pod is Ready    (0)
       sandbox.gangline.dev/run-seconds           how long they run                       (for ever)
       sandbox.gangline.dev/exit-code             what they exit with                     (0)
 
+    Containers that exit start again as the pod's restartPolicy says. A node with the annotation
+    sandbox.gangline.dev/stopped has a kubelet that does nothing until the annotation is taken away.
     Nodes that exist already are left as they are. A node that is deleted is not brought up again.
     """  # noqa: D301 - click's mark for preformatted text
     from gangline.kube.client import connect  # noqa: PLC0415 - heavy
