@@ -163,7 +163,9 @@ def current_run(members: Iterable[M]) -> list[M]:
     """Return those who count now, in the order given.
 
     A finished member counts only in the current run: it belongs to the Job of an unfinished member, or it
-    finished after the oldest unfinished member was created. With no unfinished member, all count.
+    finished after the oldest unfinished member was created. With no unfinished member, all count. Times are whole
+    seconds; in the very second one that has failed counts, for a kubelet may reject a member as soon as that, and one
+    that has succeeded does not, for it would open the quorum.
     """
     counted = [member for member in members if is_member(member) and not is_foreign(member)]
     unfinished = [member for member in counted if not is_finished(member)]
@@ -217,4 +219,7 @@ def is_mismatched(member: Countable) -> bool:
 
 
 def _finished_after(member: Countable, time_s: float) -> bool:
-    return member.finished_s is not None and member.finished_s > time_s
+    finished_s = member.finished_s
+    if finished_s is None:
+        return False
+    return finished_s > time_s or (finished_s == time_s and member.phase is _FAILED)

@@ -43,7 +43,9 @@ def finished(uid: str = "f", at: float = 100, phase: PodPhase = SUCCEEDED, **fac
         pytest.param([waiting("a", ours=False), bound("b", ours=False)], "b", id="foreign until bound"),
         pytest.param([finished("a", 50), finished("b", 90, FAILED)], "ab", id="all finished: all count"),
         pytest.param([finished("a", 99), waiting("b", 100)], "b", id="finished before the run began"),
-        pytest.param([finished("a", 100), waiting("b", 100)], "b", id="finished in the very second"),
+        pytest.param([finished("a", 100), waiting("b", 100)], "b", id="succeeded in the very second"),
+        pytest.param([finished("a", 100, FAILED), waiting("b", 100)], "ab", id="failed in the very second"),
+        pytest.param([finished("a", 99, FAILED), waiting("b", 100)], "b", id="failed before the run began"),
         pytest.param([finished("a", 101), waiting("b", 100)], "ab", id="finished after the run began"),
         pytest.param(
             [finished("a", 101), waiting("b", 105), bound("c", 100)], "abc", id="the oldest unfinished counts"
