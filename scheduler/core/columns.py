@@ -1,6 +1,8 @@
 """Resource-major columns: what each row has to give and what of it is free, as int64 that cannot overflow."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import numpy as np
@@ -13,14 +15,18 @@ _PRODUCT_LIMIT: Final = 2**62
 class Columns:
     """Two tables of shape (resources, capacity), `allocatable` and `free`; both grow by doubling.
 
-    A resource gets its line when a row first lists it. A row has nothing of what it does not list. `free` is
-    allocatable - used and may be negative. Amounts beyond AMOUNT_LIMIT are cut to it, always towards less room.
+    A resource has a line while a row lists it; afterwards another may have that line, on which nothing is left. A row
+    has nothing of what it does not list. `free` is allocatable - used and may be negative. Amounts beyond AMOUNT_LIMIT
+    are cut to it, always towards less room.
     """
 
-    __slots__ = ("_lines", "allocatable", "free")
+    __slots__ = ("_lines", "_listed", "_unused", "_users", "allocatable", "free")
 
     def __init__(self, capacity: int) -> None:
         self._lines: dict[str, int] = {}
+        self._unused: list[int] = [0]
+        self._users: Counter[str] = Counter()
+        self._listed: dict[Row, AbstractSet[str]] = {}
         self.allocatable: Amounts = np.zeros((1, capacity), np.int64)
         self.free: Amounts = np.zeros((1, capacity), np.int64)
 
@@ -35,7 +41,7 @@ class Columns:
         return len(self.free)
 
     def line_of(self, resource: str) -> int | None:
-        """Return the resource's line, None when no row has ever listed it."""
+        """Return the resource's line, None when no row lists it."""
         return self._lines.get(resource)
 
     def grow(self) -> None:
@@ -45,9 +51,8 @@ class Columns:
 
     def write(self, row: Row, allocatable: Mapping[str, int], used: Mapping[str, int]) -> None:
         """Replace what is known of a row."""
-        for resource in allocatable:
-            if resource not in self._lines:
-                self._add_line(resource)
+        if self._listed.get(row) != allocatable.keys():
+            self._list(row, frozenset(allocatable))
         lines = len(self.free)
         given, free = [0] * lines, [0] * lines
         for resource, amount in allocatable.items():
@@ -61,6 +66,7 @@ class Columns:
         """Leave the row nothing."""
         self.allocatable[:, row] = 0
         self.free[:, row] = 0
+        self._list(row, frozenset())
 
     def take(self, rows: Rows, counts: Counts, amounts: Sequence[int]) -> Amounts:
         """Lower what is free in each row by counts x amounts (one amount per line) and return what was there before.
@@ -86,8 +92,24 @@ class Columns:
             if self.allocatable[line, row] or self.free[line, row]
         }
 
-    def _add_line(self, resource: str) -> None:
-        if len(self._lines) == len(self.free):
+    def _list(self, row: Row, resources: AbstractSet[str]) -> None:
+        """Take in which resources the row lists from now on."""
+        before = self._listed.pop(row, frozenset())
+        if resources:
+            self._listed[row] = resources
+        for resource in sorted(resources - before):
+            self._users[resource] += 1
+            if resource not in self._lines:
+                self._lines[resource] = self._unused_line()
+        for resource in sorted(before - resources):
+            self._users[resource] -= 1
+            if not self._users[resource]:
+                del self._users[resource]
+                self._unused.append(self._lines.pop(resource))
+
+    def _unused_line(self) -> int:
+        if not self._unused:
+            self._unused = list(reversed(range(len(self.free), 2 * len(self.free))))
             self.allocatable = np.concatenate([self.allocatable, np.zeros_like(self.allocatable)])
             self.free = np.concatenate([self.free, np.zeros_like(self.free)])
-        self._lines[resource] = len(self._lines)
+        return self._unused.pop()

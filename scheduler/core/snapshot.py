@@ -28,7 +28,7 @@ from scheduler.core.verdicts import Judge, Verdicts
 class Request(Struct, frozen=True, eq=False):
     """A member class as the columns see it.
 
-    `lines` are (resource, line, amount), the line None where no node has ever listed the resource;
+    `lines` are (resource, line, amount), the line None where no node lists the resource;
     `amounts` has one figure for each line of the columns.
     """
 
@@ -134,7 +134,7 @@ class Snapshot:
         return self._classes[class_id]
 
     def line_of(self, resource: str) -> int | None:
-        """Line of a resource in `free` and `allocatable`, None when no node has ever listed it."""
+        """Line of a resource in `free` and `allocatable`, None when no node lists it."""
         return self._columns.line_of(resource)
 
     @property
