@@ -37,7 +37,9 @@ async def nothing_to_quarrel_about(cluster: Cluster) -> None:
 
 async def a_failure_beyond_the_quorum(cluster: Cluster) -> None:
     """To Coscheduling a group has failed when one pod has; to us while it cannot reach minMember any more."""
-    await cluster.create(*gang("hurt", 4, min_member=3), pod("hurt-late", "hurt", run_s=0.5, exit_code=1))
+    await cluster.create(
+        *gang("hurt", 4, min_member=3), pod("hurt-late", "hurt", run_s=0.5, exit_code=1, restartPolicy="Never")
+    )
     await cluster.until(lambda: cluster.in_phase("hurt", "Failed") == 1, "one fails")
 
 

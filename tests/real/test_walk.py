@@ -106,15 +106,6 @@ async def test_a_job_finishes_and_a_deployment_grows(plane: ControlPlane, tmp_pa
         assert cluster.phase("web") == "Running"
 
 
-async def test_a_job_that_fails_leaves_a_failed_group(plane: ControlPlane, tmp_path: Path) -> None:
-    failing = job("sums", "sums", parallelism=3, completions=3, run_s=1, exit_code=1)
-    failing["spec"]["backoffLimit"] = 0
-    async with walking(plane, tmp_path, nodes(1, room=ROOM_FOR_3)) as (cluster, kubectl):
-        await kubectl.apply(pod_group("sums", 3), failing)
-        await kubectl("wait job/sums --for=condition=Failed --timeout=40s")
-        await cluster.until(lambda: cluster.phase("sums") == "Failed", "the group says so")
-
-
 async def test_every_sample_ends_as_it_says(plane: ControlPlane, tmp_path: Path) -> None:
     async with walking(plane, tmp_path, nodes(3, cpu="8", memory="32Gi")) as (cluster, kubectl):
         await kubectl("apply -k manifests/samples")

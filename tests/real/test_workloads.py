@@ -73,6 +73,16 @@ async def test_deleting_members_that_have_not_started_fails_a_job_without_retrie
         await cluster.until(lambda: not cluster.of("frail"), "the third is removed too")
 
 
+async def test_a_member_that_fails_fails_a_job_without_retries_and_its_group(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    kubectl = Kubectl(plane, tmp_path)
+    async with running_cluster(nodes(1, cpu="16")) as cluster:
+        await kubectl.apply(pod_group("sums", 3), failing_once("sums", 0, run_s=1, exit_code=1))
+        await kubectl("wait job/sums --for=condition=Failed --timeout=40s")
+        await cluster.until(lambda: cluster.phase("sums") == "Failed", "the group says so")
+
+
 async def test_a_member_that_is_lost_is_replaced_and_the_gang_repaired(plane: ControlPlane, tmp_path: Path) -> None:
     kubectl = Kubectl(plane, tmp_path)
     async with running_cluster(nodes(1, cpu="3")) as cluster:

@@ -18,6 +18,7 @@ import msgspec
 
 from gangline.contract.crd import crd
 from gangline.contract.meta import Key
+from gangline.contract.names import API_VERSION
 from gangline.contract.node import Node
 from gangline.kube.client import Client, connect
 from gangline.kube.wire.errors import AlreadyExists
@@ -130,6 +131,7 @@ class RealBackend:
         serving = ServedControlPlane(plane, plane.kubeconfig(kubeconfig))
         async with connect(str(kubeconfig), user_agent=USER_AGENT) as client:
             await ensure_pod_groups(client)
+            await eventually(lambda: _are_explained(plane), "kubectl can explain PodGroups")
             tasks = [asyncio.create_task(serving.recording.follow(client, each), name="record") for each in RECORDED]
             tasks += [
                 asyncio.create_task(run_kubelets(client, every_node=True, heartbeat_s=HEARTBEAT_S), name="kubelets")
@@ -147,6 +149,12 @@ class RealBackend:
             self._plane.keep_directory = True
             print(f"\nThe logs of the control plane are in {self._plane.directory}", file=sys.stderr)  # noqa: T201
         await self._stack.aclose()
+
+
+async def _are_explained(plane: ControlPlane) -> bool:
+    """Tell whether the server describes our CRD, which it does some time after it has begun to serve it."""
+    _, body = await plane.request("GET", "/openapi/v3")
+    return f"apis/{API_VERSION}".encode() in body
 
 
 async def ensure_pod_groups(client: Client) -> None:
