@@ -23,6 +23,7 @@ from gangline.kube.wire.resources import (
     Resource,
 )
 from gangline.sandbox.cluster import Sandbox
+from gangline.sandbox.controllers.cronjob import CRON_JOBS
 from gangline.sandbox.controllers.disruption import Budget
 from gangline.sandbox.controllers.run import Pace
 from gangline.sandbox.controllers.statefulset import STATEFUL_SETS
@@ -447,3 +448,26 @@ async def test_speed_lets_long_jobs_end_soon() -> None:
         await client.create(JOBS, "default", {"metadata": {"name": "sums"}, "spec": spec})
 
         await until(client, JOBS, Job, lambda jobs: jobs[0].status.succeeded == 2)
+
+
+async def test_cron_job_starts_jobs_and_keeps_the_last_ones() -> None:
+    async with (
+        Sandbox(nodes=1, pace=Pace(speed=3600)) as sandbox,
+        connect(str(sandbox.kubeconfig), user_agent="test") as client,
+    ):
+        body = template("tick", **{RUN_SECONDS_ANNOTATION: "1"})
+        body["spec"]["nodeName"] = "node-0"
+        spec = {
+            "schedule": "*/30 * * * *",
+            "jobTemplate": {"spec": {"template": body}},
+            "successfulJobsHistoryLimit": 1,
+        }
+        await client.create(CRON_JOBS, "default", {"metadata": {"name": "tick"}, "spec": spec})
+        seen: set[str] = set()
+
+        def has_started_three(jobs: list[Job]) -> bool:
+            seen.update(job.metadata.name for job in jobs)
+            return len(seen) >= 3
+
+        await until(client, JOBS, Job, has_started_three)
+        await until(client, JOBS, Job, lambda jobs: len(jobs) <= 2)
