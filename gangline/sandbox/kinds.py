@@ -205,19 +205,23 @@ SERVICE_ACCOUNTS = Kind(
 # Kinds that are only posted.
 BINDINGS = Kind(group="", version="v1", plural="bindings", kind="Binding", verbs=("create",))
 EVICTIONS = Kind(group="policy", version="v1", plural="evictions", kind="Eviction", verbs=("create",))
-ACCESS_REVIEWS = Kind(
-    group="authorization.k8s.io",
-    version="v1",
-    plural="selfsubjectaccessreviews",
-    kind="SelfSubjectAccessReview",
-    namespaced=False,
-    verbs=("create",),
+ACCESS_REVIEWS, RULES_REVIEWS = (
+    Kind(
+        group="authorization.k8s.io",
+        version="v1",
+        plural=f"{kind.lower()}s",
+        kind=kind,
+        namespaced=False,
+        verbs=("create",),
+    )
+    for kind in ("SelfSubjectAccessReview", "SelfSubjectRulesReview")
 )
 BUILT_IN: tuple[Kind, ...] = (
     NAMESPACES,
     PODS,
     BINDINGS,
     ACCESS_REVIEWS,
+    RULES_REVIEWS,
     EVENTS,
     SERVICE_ACCOUNTS,
     Kind(

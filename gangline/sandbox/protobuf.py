@@ -93,8 +93,8 @@ def _value(raw: Any, schema: Schema) -> Any:
     match schema:
         case {"format": "quantity"}:
             return dict(_fields(raw)).get(1, b"").decode()
-        case {"format": "date-time"}:
-            return _time(dict(_fields(raw)))
+        case {"format": "date-time", **more}:
+            return _time(dict(_fields(raw)), micros="micros" in more)
         case {"format": "byte"}:
             return b64encode(raw).decode()
         case {"x-kubernetes-int-or-string": True}:
@@ -122,15 +122,16 @@ def _resolved(schema: Schema) -> Schema:
     if name is None:
         return schema
     target = definitions()[name]
+    if name.endswith(".MicroTime"):
+        return {**target, "micros": True}
     return {"name": name} if "properties" in target else target
 
 
-def _time(parts: Mapping[int, int]) -> str | None:
+def _time(parts: Mapping[int, int], *, micros: bool) -> str | None:
     if not parts:
         return None
     second = datetime.fromtimestamp(_signed(parts.get(1, 0)), UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    micros = parts.get(2, 0) // 1000
-    return f"{second}.{micros:06}Z" if micros else f"{second}Z"
+    return f"{second}.{parts.get(2, 0) // 1000:06}Z" if micros else f"{second}Z"
 
 
 def _signed(number: int) -> int:

@@ -13,7 +13,7 @@ from gangline.sandbox.answers import Answer
 from gangline.sandbox.bodies import FieldValidation
 from gangline.sandbox.deletion import DeleteOptions, check_preconditions, delete
 from gangline.sandbox.failures import Cause
-from gangline.sandbox.kinds import BINDINGS, EVICTIONS, Kind
+from gangline.sandbox.kinds import ACCESS_REVIEWS, BINDINGS, EVICTIONS, RULES_REVIEWS, Kind
 from gangline.sandbox.paths import target_of
 from gangline.sandbox.schema import json_type
 from gangline.sandbox.shapes import Schema, resolved, shape_of
@@ -109,8 +109,8 @@ def _post(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
     match target.subresource or target.kind.plural, bool(target.name):
         case "bindings", False:
             return _bind(call, target, verbs)
-        case "selfsubjectaccessreviews", False:
-            return answers.document(reviews.allow(_decoded(call, target.kind)), 201)
+        case _, False if target.kind in (ACCESS_REVIEWS, RULES_REVIEWS):
+            return answers.document(reviews.answer(target.kind, _decoded(call, target.kind)), 201)
         case _, False if target.namespace or not target.kind.namespaced:
             written = verbs.create(target, _decoded(call, target.kind), _write_options(call, "CreateOptions"))
             return _answered(written, view, code=201)

@@ -8,6 +8,7 @@
   sorted by manager, as the server's order depends on the second.
 - A refused patch quotes the whole object, and a refused change of a pod what differs: left out.
 - The causes of a refusal are sorted, and its message does not repeat them: the server's order is that of a Go map.
+  Rules of access are sorted for the same reason.
 - Discovery keeps what the sandbox serves: that it serves less is its nature.
 """
 
@@ -29,8 +30,8 @@ _QUOTED_DIFFERENCE: Final = re.compile(r"\n@@(?:.|\n)*?(?=\]\Z|\Z)")
 _REVISIONS: Final = re.compile(
     r'(?<=in record \()\d+|(?<=resource version: )\d{2,}|(?<=current: )\d+|(?<=resourceVersion: ")\d+|(?<=\()\d+(?=\)$)'
 )
-_SERVED: Final = {kind.plural for kind in BUILT_IN} | {"podgroups", "widgets", "gauges", "selfsubjectaccessreviews"}
-_GROUPS: Final = {kind.group for kind in BUILT_IN} | {"scheduling.x-k8s.io", "authorization.k8s.io"}
+_SERVED: Final = {kind.plural for kind in BUILT_IN} | {"podgroups", "widgets", "gauges"}
+_GROUPS: Final = {kind.group for kind in BUILT_IN} | {"scheduling.x-k8s.io"}
 
 
 class Normal:
@@ -92,6 +93,9 @@ class Normal:
                 shown[key] = "<address>"
             else:
                 shown[key] = self._value(inner, name, here)
+        for rules in ("resourceRules", "nonResourceRules"):
+            if rules in shown:
+                shown[rules] = sorted(shown[rules], key=json.dumps)
         return _with_sorted_causes(shown)
 
     def _text(self, text: str, name: str, path: str) -> str:

@@ -35,6 +35,7 @@ PATHS: Final = {
     "priorityclasses": "/apis/scheduling.k8s.io/v1/priorityclasses",
     "definitions": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "clusterroles": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "rulesreviews": "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
     "reviews": "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
 }
 

@@ -217,6 +217,8 @@ METHODS: Final = story(
     post("review", "reviews", {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}),
     post("review-of-nothing", "reviews", {"spec": {}}),
     get("reviews", "reviews"),
+    post("rules-review", "rulesreviews", {"spec": {"namespace": "default"}}),
+    post("rules-review-of-nothing", "rulesreviews", {"spec": {}}),
 )
 
 STORIES: Final = (LISTS, WATCHES, ROWS, DISCOVERY, METHODS)
