@@ -112,27 +112,27 @@ async def test_an_api_server_that_goes_away_for_a_while() -> None:
         await cluster.until(lambda: cluster.phase("before") == "Running", "the first gang runs")
 
         await proxy.shut()
-        await until_unready(cluster)
+        await until_reached(cluster, False)
         status, _ = await scheduler.get("/healthz")
         assert status == 200, "a restart would not help"
         await cluster.create(*gang("during", 3))
         await proxy.open()
 
         await cluster.until(lambda: cluster.phase("during") == "Running", "the gang runs", SMALL_WAITS_S)
-        for service in cluster.services.values():
-            await service.until_ready()
+        await until_reached(cluster, True)
         await cluster.judged()
         await cluster.stop_all()
 
 
-async def until_unready(cluster: Cluster) -> None:
-    """Both services say that they hear nothing."""
+async def until_reached(cluster: Cluster, expected: bool) -> None:
+    """Both services say of every watch that the API server is there, or that it is not."""
     for service in cluster.services.values():
 
-        async def is_unready(service: Any = service) -> bool:
-            return len(await service.problems()) >= 2
+        async def is_so(service: Any = service) -> bool:
+            away = ["Unreachable" in problem for problem in await service.problems()]
+            return not any(away) if expected else sum(away) >= 2
 
-        await eventually(is_unready, f"{service.name} is not ready")
+        await eventually(is_so, f"{service.name} reaches the API server: {expected}")
 
 
 async def test_a_watch_that_stalls_is_given_up() -> None:
