@@ -13,59 +13,45 @@ An intent ends by an observation or by a definite refusal, never by time: a dead
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gangline.base.backoff import Backoff
 from gangline.contract.counting import need
-from gangline.contract.membership import GangKey, GangKind
+from gangline.contract.membership import GangKind
 from scheduler.core.cache import Cache, Intent, IntentState
-from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, PodAlarm, Purpose
+from scheduler.core.deadlines import Alarm, Deadlines, PodAlarm, Purpose
 from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Unknown
 from scheduler.core.gang import Gang, Standing, min_member_of, title
 from scheduler.core.gangs import Gangs
 from scheduler.core.instructions import Announce, Bind, BindGang, GroupVersion, Instruction, ReadPod
 from scheduler.core.model.group import GroupFacts
 from scheduler.core.model.member import Member, Said
-from scheduler.core.model.member_class import ClassId
 from scheduler.core.reasons import Reason
+from scheduler.core.setbacks import Setbacks
 
 OBSERVE_WITHIN_S: Final = 30.0
 """A bind that was confirmed and is not observed by then is read again."""
 _READ: Final = Backoff(initial_s=2.0, limit_s=120.0)
-_RETRY: Final = Backoff(initial_s=2.0, limit_s=120.0)
-_KEEP_APART: Final = Backoff(initial_s=10.0, limit_s=600.0)
-
-
-class Setback(Struct, frozen=True):
-    """The last plan of a gang came to nothing. `said` is None where nothing is wrong with the gang."""
-
-    until: float
-    failures: int
-    counted_to: int
-    said: Said | None
-
-
-class _Apart(Struct, frozen=True):
-    until: float
-    refusals: int
 
 
 class Binding:
-    """Sends plans and follows each bind to its end."""
+    """Sends plans and follows each bind to its end; what a refusal means for the next plan is told to `setbacks`."""
 
     def __init__(
-        self, cache: Cache, gangs: Gangs, deadlines: Deadlines[Alarm], instructions: list[Instruction]
+        self,
+        *,
+        cache: Cache,
+        gangs: Gangs,
+        setbacks: Setbacks,
+        deadlines: Deadlines[Alarm],
+        instructions: list[Instruction],
     ) -> None:
         self._cache = cache
         self._gangs = gangs
+        self._setbacks = setbacks
         self._deadlines = deadlines
         self._instructions = instructions
         self._attempts = 0
-        self._setbacks: dict[GangKey, Setback] = {}
-        self._apart: dict[GangKey, dict[tuple[str, str], _Apart]] = {}
-
-    # Sending
 
     def send(self, gang: Gang, places: Sequence[tuple[Member, str]]) -> None:
         """Assume that these members are on these nodes, and order their binds."""
@@ -87,8 +73,6 @@ class Binding:
         self._cache.intend(member.uid, intent)
         self._gangs.put(member, self._cache.intents.get(member.uid))
 
-    # Results
-
     def on_bound(self, result: Bound, now: float) -> None:
         """Take in that the bind was done."""
         self._confirm(result.uid, result.attempt, now)
@@ -105,7 +89,7 @@ class Binding:
             case Refusal.LOST:
                 self._set_aside(member, intent, IntentState.LOST, now)
             case Refusal.FORBIDDEN:
-                self._keep_apart(member, intent.node, now)
+                self._setbacks.keep_apart(member, intent.node, now)
                 self._set_back(member, intent, _refusal_text(member, intent, result), now)
             case Refusal.DROPPED:
                 self._set_back(member, intent, _refusal_text(member, intent, result), now)
@@ -159,7 +143,7 @@ class Binding:
         member, intent = found
         if intent.state is not IntentState.CONFIRMED:
             self._announce_scheduled(member, intent.node)
-            self._setbacks.pop(member.gang, None)
+            self._setbacks.end(member.gang)
         self._intend(member, replace(intent, state=IntentState.CONFIRMED))
         self._deadlines.set(
             PodAlarm(Purpose.READ_POD, uid), now + max(OBSERVE_WITHIN_S, _READ.delay(intent.reads + 1, 0.0))
@@ -200,11 +184,13 @@ class Binding:
         bind = Bind(uid=member.uid, namespace=namespace, name=name, node=intent.node, attempt=self._attempts)
         self._instructions.append(BindGang(gang=str(member.gang), binds=(bind,), nothing_bound=False))
 
+    def _set_back(self, member: Member, intent: Intent, said: Said | None, now: float) -> None:
+        self._end(member)
+        self._setbacks.note(member.gang, intent.attempt, self._attempts, said, now)
+
     def _end(self, member: Member) -> None:
         self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
         self._intend(member, None)
-
-    # Reading again
 
     def _read_later(self, uid: str, reads: int, now: float) -> None:
         self._deadlines.set(PodAlarm(Purpose.READ_POD, uid), now + _READ.delay(reads + 1, 0.0))
@@ -218,27 +204,17 @@ class Binding:
         namespace, name = member.key
         self._instructions.append(ReadPod(uid=uid, namespace=namespace, name=name, attempt=intent.attempt))
 
-    # Observations
-
     def settled(self, member: Member, intent: Intent) -> None:
         """Take in that an observation has settled what we intended with a pod."""
         self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
         if member.node == intent.node and intent.state is not IntentState.CONFIRMED:
             self._announce_scheduled(member, member.node)
-            self._setbacks.pop(member.gang, None)
+            self._setbacks.end(member.gang)
 
     def forget_pod(self, member: Member) -> None:
         """Take in that the pod is gone."""
         self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
-        pairs = self._apart.get(member.gang, {})
-        for pair in [pair for pair in pairs if pair[0] == member.uid]:
-            del pairs[pair]
-
-    def forget_gang(self, key: GangKey) -> None:
-        """Forget a gang that has no member any more."""
-        self._setbacks.pop(key, None)
-        self._apart.pop(key, None)
-        self._deadlines.cancel(GangAlarm(Purpose.RETRY_GANG, key))
+        self._setbacks.forget_pod(member)
 
     def _announce_scheduled(self, member: Member, node: str) -> None:
         namespace, name = member.key
@@ -255,59 +231,6 @@ class Binding:
                 note=note,
             )
         )
-
-    # Setbacks
-
-    def _set_back(self, member: Member, intent: Intent, said: Said | None, now: float) -> None:
-        """End the intent; the first refusal of a plan delays the gang's next decision."""
-        key = member.gang
-        self._end(member)
-        setback = self._setbacks.get(key)
-        if setback is not None and intent.attempt <= setback.counted_to:
-            return
-        failures = setback.failures + 1 if setback is not None else 1
-        until = now + _RETRY.delay(failures, 0.0)
-        self._setbacks[key] = Setback(until, failures, self._attempts, said)
-        self._deadlines.set(GangAlarm(Purpose.RETRY_GANG, key), until)
-        self._gangs.touch(key)
-
-    def group_observed(self, key: GangKey) -> None:
-        """Let a plan refused as stale be made again at once: a newer PodGroup is known."""
-        setback = self._setbacks.get(key)
-        if setback is not None and setback.said is None:
-            self._setbacks[key] = replace(setback, until=0.0)
-            self._gangs.touch(key)
-
-    def setback_of(self, key: GangKey, now: float) -> Setback | None:
-        """Return the setback that still delays a gang."""
-        setback = self._setbacks.get(key)
-        return setback if setback is not None and now < setback.until else None
-
-    def last_refusal(self, key: GangKey) -> str:
-        """Return what the API server said when it last refused a bind of this gang, `""` if nothing is the matter."""
-        setback = self._setbacks.get(key)
-        return setback.said.message if setback is not None and setback.said is not None else ""
-
-    def _keep_apart(self, member: Member, node: str, now: float) -> None:
-        pairs = self._apart.setdefault(member.gang, {})
-        known = pairs.get((member.uid, node))
-        refusals = known.refusals + 1 if known is not None else 1
-        pairs[(member.uid, node)] = _Apart(now + _KEEP_APART.delay(refusals, 0.0), refusals)
-
-    def kept_apart(self, gang: Gang, now: float) -> tuple[tuple[ClassId, str], ...]:
-        """Return the (class, node) pairs that a waiting member was refused a moment ago."""
-        pairs = self._apart.get(gang.key, {})
-        in_force = {
-            (gang.members[uid].class_id, node)
-            for (uid, node), apart in pairs.items()
-            if now < apart.until and gang.standings.get(uid) is Standing.WAITING
-        }
-        return tuple(sorted(in_force))
-
-    def apart_until(self, gang: Gang, now: float) -> float | None:
-        """Return when the next pair may be tried again."""
-        pairs = self._apart.get(gang.key, {})
-        return min((apart.until for apart in pairs.values() if now < apart.until), default=None)
 
 
 def _version_to_confirm(gang: Gang, group: GroupFacts | None) -> GroupVersion | None:

@@ -93,8 +93,6 @@ class Cache:
         self._touched: dict[str, None] = {}
         self._gains = Gains()
 
-    # Pods
-
     def uid_at(self, key: Key) -> str | None:
         """UID of the pod that has this name now, as far as observed."""
         return self.names.get(key)
@@ -168,8 +166,6 @@ class Cache:
             self._gains.resources.update(name for name, _ in self._classes[member.class_id].requests)
         self._touch_or_drop(ledger)
 
-    # Nodes
-
     def observe_node(self, name: str, facts: NodeFacts) -> None:
         """Take in a version of a node; another UID under the name keeps what is charged to the name."""
         ledger = self._ledger(name)
@@ -216,8 +212,6 @@ class Cache:
             self.ledgers.pop(ledger.name, None)
         self._touched[ledger.name] = None
 
-    # Closed nodes
-
     def _close(self, node: str, uid: str, message: str) -> None:
         self._closing.setdefault(node, {})[uid] = message
         self._set_closed(node)
@@ -244,8 +238,6 @@ class Cache:
             del self.names[key]
         if node:
             self._open(node, uid)
-
-    # What has changed
 
     def take_touched(self) -> tuple[str, ...]:
         """Name the ledgers that changed or ended since the last call."""

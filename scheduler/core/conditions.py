@@ -81,8 +81,6 @@ class Conditions:
         self._to_speak: dict[GangKey, None] = {}
         self._to_check: dict[str, None] = {}
 
-    # What is to be said
-
     def say(self, key: GangKey, said: Said, now: float, cure: Said | None = None, turn: Turn | None = None) -> None:
         """Let the waiting members of a gang say this; once it has lasted, the cure instead.
 
@@ -119,8 +117,6 @@ class Conditions:
         reasons = (voice.wanted.reason for voice in self._voices.values() if voice.wanted is not None)
         return Counter(reasons)
 
-    # What has happened
-
     def pod_changed(self, uid: str) -> None:
         """See whether the pod must say something else: a version of it was observed, or its standing has changed."""
         self._to_check[uid] = None
@@ -151,8 +147,6 @@ class Conditions:
                 self._writes[result.uid] = _put_off(write, _Progress.FAILED, now)
             case _:
                 assert_never(result.outcome)
-
-    # Speaking
 
     def flush(self, now: float) -> None:
         """Order every write that is due."""
@@ -225,8 +219,6 @@ class Conditions:
                 note=said.message,
             )
         )
-
-    # Writing
 
     def _check(self, uid: str, now: float) -> None:
         """Write what the pod is to say, unless it says it, or a write is on its way or not worth it."""

@@ -20,6 +20,7 @@ from scheduler.core.model.member import Member
 from scheduler.core.model.member_class import ClassId, ClassTable, MemberClass
 from scheduler.core.placement import ClassDemand, Demand, Plan, place
 from scheduler.core.reasons import Unplaced
+from scheduler.core.setbacks import Setbacks
 from scheduler.core.snapshot import Snapshot
 
 PARKED_AT_MOST_S: Final = 300.0
@@ -39,7 +40,7 @@ class Outcome(Struct, frozen=True):
 class Deciding:
     """Tries gangs on the snapshot. What has failed is not tried again before `forget_failures`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the rooms below it, by name
         self,
         *,
         cache: Cache,
@@ -47,6 +48,7 @@ class Deciding:
         classes: ClassTable,
         backlog: Backlog,
         binding: Binding,
+        setbacks: Setbacks,
         conditions: Conditions,
         holds: Holds,
         deadlines: Deadlines[Alarm],
@@ -56,6 +58,7 @@ class Deciding:
         self._classes = classes
         self._backlog = backlog
         self._binding = binding
+        self._setbacks = setbacks
         self._conditions = conditions
         self._holds = holds
         self._deadlines = deadlines
@@ -108,7 +111,7 @@ class Deciding:
         return Demand(
             classes=tuple(ClassDemand(class_id, len(gang.waiting[class_id])) for class_id in self._in_order(gang)),
             need=need,
-            excluded=self._binding.kept_apart(gang, now),
+            excluded=self._setbacks.kept_apart(gang, now),
             holds=self._holds.against(gang.key, self._gangs.priority_of(gang)),
             min_resources=group.min_resources if group is not None and checks_sum else (),
             own=self._own_room(gang) if checks_sum else (),
@@ -138,7 +141,7 @@ class Deciding:
 
     def _park(self, gang: Gang, ready: Ready, demand: Demand, unplaced: Unplaced, now: float) -> None:
         holders = self._holds.holders_against(gang.key, self._gangs.priority_of(gang))
-        refusal = self._binding.last_refusal(gang.key)
+        refusal = self._setbacks.last_refusal(gang.key)
         said = verdict(gang, ready, demand, unplaced, holders=[title(key) for key in holders], refusal=refusal)
         self._conditions.say(gang.key, said, now, turn=ready.turn)
         self._backlog.park(gang.key, unplaced.wake, unplaced.wake_resources)
@@ -147,7 +150,7 @@ class Deciding:
     def _retry_at(self, gang: Gang, demand: Demand, now: float) -> float:
         times = [now + PARKED_AT_MOST_S]
         if demand.excluded:
-            times.append(self._binding.apart_until(gang, now) or times[0])
+            times.append(self._setbacks.apart_until(gang, now) or times[0])
         if demand.holds:
             times.append(now + HOLD_S)
         return min(times)

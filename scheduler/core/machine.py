@@ -38,6 +38,7 @@ from scheduler.core.holds import Holds
 from scheduler.core.instructions import Instruction
 from scheduler.core.model.member_class import ClassTable
 from scheduler.core.observing import Observing
+from scheduler.core.setbacks import Setbacks
 from scheduler.core.triage import Triage
 from scheduler.core.views import Views, Waits
 
@@ -81,7 +82,14 @@ class Scheduler:
         self._cache = Cache(self._classes)
         self._gangs = Gangs()
         self._backlog = Backlog()
-        self._binding = Binding(self._cache, self._gangs, self._deadlines, self._instructions)
+        self._setbacks = Setbacks(self._gangs, self._deadlines)
+        self._binding = Binding(
+            cache=self._cache,
+            gangs=self._gangs,
+            setbacks=self._setbacks,
+            deadlines=self._deadlines,
+            instructions=self._instructions,
+        )
         self._conditions = Conditions(self._gangs, self._deadlines, self._instructions)
         self._holds = Holds(self._cache, self._gangs, self._classes, self._deadlines)
         self._deciding = Deciding(
@@ -90,6 +98,7 @@ class Scheduler:
             classes=self._classes,
             backlog=self._backlog,
             binding=self._binding,
+            setbacks=self._setbacks,
             conditions=self._conditions,
             holds=self._holds,
             deadlines=self._deadlines,
@@ -99,6 +108,7 @@ class Scheduler:
             gangs=self._gangs,
             classes=self._classes,
             binding=self._binding,
+            setbacks=self._setbacks,
             conditions=self._conditions,
             holds=self._holds,
             instructions=self._instructions,
@@ -106,12 +116,14 @@ class Scheduler:
         self._triage = Triage(
             gangs=self._gangs,
             backlog=self._backlog,
-            binding=self._binding,
+            setbacks=self._setbacks,
             conditions=self._conditions,
             holds=self._holds,
             instructions=self._instructions,
         )
-        self._views = Views(gangs=self._gangs, triage=self._triage, binding=self._binding, conditions=self._conditions)
+        self._views = Views(
+            gangs=self._gangs, triage=self._triage, setbacks=self._setbacks, conditions=self._conditions
+        )
 
     def handle(self, events: Sequence[Event], now: float) -> Step:
         """Apply events, in their order, and say what is to be done. `now` is monotonic, in seconds.

@@ -23,6 +23,7 @@ from scheduler.core.model.group import GroupFacts, group_facts
 from scheduler.core.model.ledger import facts_of
 from scheduler.core.model.member import Member, MemberReader
 from scheduler.core.model.member_class import ClassTable
+from scheduler.core.setbacks import Setbacks
 
 ObservedEvent = (
     events.PodObserved
@@ -55,6 +56,7 @@ class Observing:
         gangs: Gangs,
         classes: ClassTable,
         binding: Binding,
+        setbacks: Setbacks,
         conditions: Conditions,
         holds: Holds,
         instructions: list[Instruction],
@@ -62,6 +64,7 @@ class Observing:
         self._cache = cache
         self._gangs = gangs
         self._binding = binding
+        self._setbacks = setbacks
         self._conditions = conditions
         self._holds = holds
         self._instructions = instructions
@@ -108,8 +111,6 @@ class Observing:
                 self._budget(Key(event.namespace, event.name), None, now)
             case _:
                 assert_never(event)
-
-    # Pods
 
     def _pod(self, pod: Pod, now: float) -> None:
         key, uid = pod.metadata.key, pod.metadata.uid
@@ -198,8 +199,6 @@ class Observing:
         if member is not None and node and member.linked and intent is not None and intent.state is IntentState.LOST:
             self._holds.keep(member, node, now)
 
-    # Nodes
-
     def _node(self, node: Node) -> None:
         name = node.metadata.name
         try:
@@ -231,7 +230,7 @@ class Observing:
         known = self._gangs.groups.get(facts.key)
         self._gangs.put_group(facts)
         if known is None or (known.uid, known.resource_version) != (facts.uid, facts.resource_version):
-            self._binding.group_observed(facts.gang)
+            self._setbacks.group_observed(facts.gang)
 
     def _group_unreadable(self, event: events.PodGroupUnreadable) -> None:
         if event.last is not None:

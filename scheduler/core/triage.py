@@ -8,7 +8,6 @@ from typing import Final, assert_never
 from gangline.contract.membership import GangKey
 from gangline.contract.ordering import OrderKey, order_key
 from scheduler.core.backlog import Backlog
-from scheduler.core.binding import Binding
 from scheduler.core.conditions import Conditions
 from scheduler.core.gang import Gang, title
 from scheduler.core.gang_rule import Assessment, Blocked, Idle, InFlight, Ready, assess
@@ -16,6 +15,7 @@ from scheduler.core.gangs import Gangs
 from scheduler.core.holds import Holds
 from scheduler.core.instructions import Announce, Instruction
 from scheduler.core.reasons import Reason
+from scheduler.core.setbacks import Setbacks
 
 _VERDICTS_OF_PLACEMENT: Final = frozenset({Reason.UNSCHEDULABLE, Reason.HELD_FOR_GANG, Reason.BIND_FAILED})
 
@@ -38,14 +38,14 @@ class Triage:
         *,
         gangs: Gangs,
         backlog: Backlog,
-        binding: Binding,
+        setbacks: Setbacks,
         conditions: Conditions,
         holds: Holds,
         instructions: list[Instruction],
     ) -> None:
         self._gangs = gangs
         self._backlog = backlog
-        self._binding = binding
+        self._setbacks = setbacks
         self._conditions = conditions
         self._holds = holds
         self._instructions = instructions
@@ -113,7 +113,7 @@ class Triage:
 
     def _enqueue(self, gang: Gang, ready: Ready, now: float) -> None:
         key = gang.key
-        setback = self._binding.setback_of(key, now)
+        setback = self._setbacks.of_gang(key, now)
         if setback is not None:
             self._leave_backlog(key, GangState.PARKED)
             if setback.said is not None:
@@ -155,7 +155,7 @@ class Triage:
     def _forget(self, key: GangKey) -> None:
         self._backlog.remove(key)
         self._conditions.forget_gang(key)
-        self._binding.forget_gang(key)
+        self._setbacks.forget_gang(key)
         self._states.pop(key, None)
         self._waiting_since.pop(key, None)
         self._mixed.discard(key)

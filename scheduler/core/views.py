@@ -8,11 +8,11 @@ from msgspec import Struct
 from gangline.base.slices import slices
 from gangline.contract.membership import GangKey
 from gangline.contract.ordering import OrderKey
-from scheduler.core.binding import Binding
 from scheduler.core.conditions import Conditions
 from scheduler.core.gang import Gang, Standing, min_member_of, title
 from scheduler.core.gang_rule import Ready
 from scheduler.core.gangs import Gangs
+from scheduler.core.setbacks import Setbacks
 from scheduler.core.triage import Triage
 
 GANGS_AT_ONCE: Final = 500
@@ -28,10 +28,10 @@ class Waits(Struct, frozen=True):
 class Views:
     """Looks at gangs, each as it is at the moment."""
 
-    def __init__(self, *, gangs: Gangs, triage: Triage, binding: Binding, conditions: Conditions) -> None:
+    def __init__(self, *, gangs: Gangs, triage: Triage, setbacks: Setbacks, conditions: Conditions) -> None:
         self._gangs = gangs
         self._triage = triage
-        self._binding = binding
+        self._setbacks = setbacks
         self._conditions = conditions
 
     def waits(self, now: float) -> Waits:
@@ -65,7 +65,7 @@ class Views:
 
     def _view(self, gang: Gang, now: float) -> dict[str, Any]:
         key = gang.key
-        setback = self._binding.setback_of(key, now)
+        setback = self._setbacks.of_gang(key, now)
         said = self._conditions.said_of(key)
         counts = gang.counts
         waited_s = self._triage.waited_s(key, now)
