@@ -317,9 +317,6 @@ def b44(cluster: Cluster) -> AsyncIterator[None]:
     return old(cluster, "b44", "Pending", None)
 
 
-# Owners
-
-
 async def owned(cluster: Cluster, name: str, owners: tuple[str, ...], stored: str | None) -> AsyncIterator[None]:
     references = []
     for one in owners:
@@ -360,9 +357,6 @@ def b13(cluster: Cluster) -> AsyncIterator[None]:
 )
 def b45(cluster: Cluster) -> AsyncIterator[None]:
     return owned(cluster, "b45", (), None)
-
-
-# The rest
 
 
 @row("B18", "new group, minMember 3; 3 pods without the label wait, then run", "Pending 0/0/0", stage=Stage.CONTROLLER)

@@ -96,8 +96,6 @@ class Cluster:
         self._group = group
         self._serving = serving
 
-    # Seeing
-
     def watching(self) -> list[Reflector[Any]]:
         """The watches behind the view, to be run."""
         return [
@@ -200,8 +198,6 @@ class Cluster:
             lines.append(f"pod {key}: {pod.status.phase} on {pod.spec.node_name} {why}")
         return "\n".join(lines)
 
-    # Doing
-
     async def create(self, *bodies: dict[str, Any], namespace: str = NAMESPACE) -> None:
         """Create objects, one after the other."""
         for body in bodies:
@@ -220,8 +216,6 @@ class Cluster:
     async def add_nodes(self, *groups: NodeGroup) -> None:
         """Bring up nodes."""
         await backends.bring_up(self.client, groups)
-
-    # The sandbox itself
 
     async def faults(self, *rules: Rule, seed: int = 7) -> None:
         """Let these faults happen from now on, instead of those before."""
@@ -247,8 +241,6 @@ class Cluster:
             assert response.status < 300, answer
             return answer
 
-    # Services
-
     async def start(self, name: str, **settings: Any) -> Service:
         """Start a service in this process and wait until it is ready."""
         task = start_task(self._group, name, settings.pop("kubeconfig", self.kubeconfig), **settings)
@@ -272,8 +264,6 @@ class Cluster:
         kubeconfig = settings.pop("kubeconfig", self.kubeconfig)
         async with running_process(name, kubeconfig, self.directory, **settings) as process:
             yield process
-
-    # Judging
 
     async def judged(self, within_s: float = DEADLINE_S) -> None:
         """Wait until nothing is wrong with the cluster at rest; fail with what is."""

@@ -72,8 +72,6 @@ class ClusterModel:
         self._version = 1000
         self._uids = 0
 
-    # The truth
-
     def put(self, thing: Object) -> None:
         """Write a version of an object."""
         self._version += 1
@@ -133,8 +131,6 @@ class ClusterModel:
         opens = [bind for job in self.jobs if isinstance(job, _Open) for bind in job.gang.binds]
         return any(bind.uid == uid for bind in (*sends, *opens))
 
-    # Watches
-
     def deliverable(self) -> list[ObjectName]:
         """Objects of which something has not been delivered."""
         return sorted(name for name, waiting in self.pending.items() if waiting)
@@ -189,8 +185,6 @@ class ClusterModel:
     def _is_current(self, name: ObjectName, thing: Object) -> bool:
         now = self.objects.get(name)
         return now is not None and now.metadata.uid == thing.metadata.uid
-
-    # Shells
 
     def submit(self, instructions: tuple[Instruction, ...]) -> None:
         """Queue what the scheduler ordered; a bind drops a condition of the same pod that still waits."""

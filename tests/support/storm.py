@@ -94,8 +94,6 @@ class Storm:
             (action,) = self._random.choices([each for _, each in actions], [weight for weight, _ in actions])
             await action()
 
-    # Making
-
     async def _make_gang(self) -> None:
         name, size = self._name("gang"), self._random.randint(1, 6)
         minimum = self._random.choice((None, 1, size, size, size, size + 1))
@@ -128,8 +126,6 @@ class Storm:
         await self._try(
             "create node", self._cluster.add_nodes(nodes(1, self._name("node"), cpu=NODE_CPU, memory="8Gi"))
         )
-
-    # Changing
 
     async def _relabel(self) -> None:
         one, group = self._any(self._cluster.pods), self._any(self._cluster.groups)
@@ -173,8 +169,6 @@ class Storm:
         if self._random.random() < 0.9:
             await self._delete(PODS, Key(NAMESPACE, name), grace_period_s=0)
 
-    # Removing
-
     async def _remove_pod(self) -> None:
         finished = {key: one for key, one in self._cluster.pods.items() if one.status.phase in PHASES_OF_NO_USE}
         one = self._any(finished if finished and self._random.random() < 0.5 else self._cluster.pods)
@@ -206,8 +200,6 @@ class Storm:
             await self._delete(NODES, node)
             if self._random.random() < 0.8:
                 await self._make_node()
-
-    # Tools
 
     def _shape(self) -> dict[str, Any]:
         lives = self._random.choice((None, None, None, 0.2, 2.0))

@@ -26,9 +26,6 @@ def used_cpu(script: Script, node_name: str = "n1") -> int:
     return ledger.used.get("cpu", 0) if ledger is not None else 0
 
 
-# The order to bind
-
-
 def test_a_plan_made_with_an_older_group_is_confirmed_first() -> None:
     (order,) = gang_of(2, version="101").gang_binds
 
@@ -58,9 +55,6 @@ def test_a_decision_is_charged_at_once() -> None:
     assert used_cpu(script) == 3000
     script.observe(pod("p", cpu=6))
     assert script.binds == []
-
-
-# Bound
 
 
 def test_a_confirmed_bind_that_is_never_observed_is_read_again() -> None:
@@ -96,9 +90,6 @@ def test_observation_and_answer_commute(first: str) -> None:
 
     assert used_cpu(script) == 1000
     assert script.scheduler.sizes().cached["intents"] == 0
-
-
-# Refused
 
 
 def test_a_pod_bound_elsewhere_counts_as_bound_and_is_not_bound_again() -> None:
@@ -225,9 +216,6 @@ def test_a_stale_plan_is_made_again_after_a_while_if_no_newer_group_comes() -> N
     assert script.conditions == {}
 
 
-# Unknown
-
-
 def test_after_an_unknown_outcome_the_room_stays_charged_and_the_pod_is_read() -> None:
     script = Script(node("n1"), pod("p"))
     (bind,) = script.binds
@@ -338,9 +326,6 @@ def test_a_node_that_has_gone_is_not_bound_to_again() -> None:
     script.tell(read(bind, ""))
 
     assert [again.node for again in script.binds] == ["n2"]
-
-
-# Late
 
 
 @pytest.mark.parametrize(

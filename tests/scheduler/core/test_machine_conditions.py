@@ -118,9 +118,6 @@ def test_after_a_while_the_owner_is_told_what_to_change(kind: str, cure: str) ->
     assert script.announced == []
 
 
-# Not more than needed
-
-
 def test_nothing_is_written_while_a_write_is_on_its_way() -> None:
     script = Script(node("n1", cpu=1), pod("p", cpu=2))
     assert len(writes(script)) == 1
@@ -216,9 +213,6 @@ def test_after_a_restart_the_cure_goes_on_being_said() -> None:
     assert again.conditions == {}
 
 
-# To whom nothing is written
-
-
 @pytest.mark.parametrize(
     "quiet",
     [
@@ -243,9 +237,6 @@ def test_nothing_is_written_to_a_pod_that_is_being_bound() -> None:
     script.wait(1000)
 
     assert script.conditions == {}
-
-
-# Answers
 
 
 def test_a_conflict_is_tried_again_with_the_next_version_at_once() -> None:

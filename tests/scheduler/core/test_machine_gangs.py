@@ -17,9 +17,6 @@ def running(name: str, count: int, on: str, *, first: int = 0, cpu: int = 1) -> 
     return members(name, count, first=first, cpu=cpu, node=on, phase="Running")
 
 
-# Completeness
-
-
 def test_a_gang_waits_until_all_members_are_there() -> None:
     script = Script(node("n1"), group("g", 3), *members("g", 2))
     assert script.binds == []
@@ -116,9 +113,6 @@ def test_groups_of_the_same_name_in_two_namespaces_are_two() -> None:
     assert script.binds == []
 
 
-# Finished members
-
-
 def test_a_job_in_waves_is_never_refused_its_last_pod() -> None:
     done = [job_pod(f"w-{n}", "j", group="g", node="n1", phase="Succeeded", finished_s=50) for n in range(6)]
     script = Script(node("n1"), group("g", 3), *done, job_pod("w-6", "j", group="g", created_s=60))
@@ -138,9 +132,6 @@ def test_failed_members_do_not_count_towards_the_quorum() -> None:
     script = Script(node("n1"), group("g", 2), failed, job_pod("w-1", "j", group="g", created_s=60))
 
     assert script.binds == []
-
-
-# Once started
 
 
 def test_a_started_gang_is_repaired_without_waiting_for_more_siblings() -> None:
@@ -176,9 +167,6 @@ def test_a_quorum_whose_bound_member_is_deleted_at_once_starts_again_as_a_whole(
     assert script.bound_names == ["g-2", "g-3"]
 
 
-# Resources of the whole gang
-
-
 def test_min_resources_must_be_free_before_a_gang_starts() -> None:
     script = Script(node("n1", cpu=4), group("g", 2, min_resources={"cpu": 5}), *members("g", 2))
     assert script.binds == []
@@ -194,9 +182,6 @@ def test_min_resources_do_not_stop_a_gang_that_has_started() -> None:
     script = Script(node("n1", cpu=4), asked, *running("g", 1, "n1"), *members("g", 1, first=1))
 
     assert script.bound_names == ["g-1"]
-
-
-# Shadow groups and budgets
 
 
 def test_shadow_members_of_one_owner_start_together() -> None:
@@ -255,9 +240,6 @@ def test_no_form_of_a_budget_does_harm(minimum: int | str | None) -> None:
     script = Script(node("n1"), made, pod("b-0", labels={"app": "b"}), settings=BUDGETS)
 
     assert script.bound_names == ["b-0"]
-
-
-# Order
 
 
 def test_higher_priority_goes_first_whenever_it_came() -> None:
@@ -351,9 +333,6 @@ def test_two_gangs_made_in_the_same_second_never_interleave() -> None:
     script = Script(node("n1", cpu=3), group("a", 3), group("b", 3), *mixed)
 
     assert script.bound_names == ["a-0", "a-1", "a-2"]
-
-
-# One bad pod
 
 
 @pytest.mark.parametrize("cpu", ["much", -1, "9" * 40], ids=["no number", "negative", "huge"])

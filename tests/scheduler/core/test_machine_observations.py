@@ -18,9 +18,6 @@ def unreadable(name: str, *, on: str = "", uid: str | None = None) -> events.Pod
     return events.PodUnreadable(namespace="team", name=name, uid=uid or f"uid-{name}", node=on, message="bad json")
 
 
-# Whose pods
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -54,9 +51,6 @@ def test_several_scheduler_names_are_ours() -> None:
     script = Script(node("n1"), *mine, settings={"scheduler_names": ("one", "two")})
 
     assert script.bound_names == ["a", "b"]
-
-
-# Order and repetition
 
 
 def test_a_pod_may_name_a_node_that_comes_later() -> None:
@@ -119,9 +113,6 @@ def test_a_resized_pod_is_charged_as_it_is_now() -> None:
     assert script.bound_names == ["p"]
 
 
-# Nodes
-
-
 def test_a_node_re_created_under_its_name_keeps_what_is_charged_to_the_name() -> None:
     script = Script(node("n1", cpu=2, uid="old"), pod("o", node="n1"))
     script.tell(events.NodeGone(name="n1", uid="old"))
@@ -165,9 +156,6 @@ def test_a_node_that_cannot_be_read_gets_one_warning_and_its_last_good_version_h
     script.observe(pod("p", cpu=1))
 
     assert script.bound_names == ["p"]
-
-
-# Unreadable pods
 
 
 def test_the_last_good_version_of_an_unreadable_pod_stays_in_force() -> None:
@@ -274,9 +262,6 @@ def test_the_last_good_version_of_an_unreadable_group_stays_in_force() -> None:
     script.observe(pod("g-0", group="g"))
 
     assert script.bound_names == ["g-0"]
-
-
-# Restart
 
 
 def test_a_scheduler_that_starts_amid_a_gang_completes_it() -> None:

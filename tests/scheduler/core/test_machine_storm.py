@@ -65,8 +65,6 @@ class Storm(RuleBasedStateMachine):
         self.model.create(node("n1", cpu=cpu))
         self._handle([self.model.deliver(name) for name in self.model.deliverable()])
 
-    # What users and controllers do
-
     @rule(name=GROUPS, min_member=st.integers(1, 4), resources=st.sampled_from([None, None, {"cpu": "3"}]))
     def put_group(self, name: str, min_member: int, resources: dict[str, Any] | None) -> None:
         known = self.model.objects.get(("PodGroup", "team", name))
@@ -179,8 +177,6 @@ class Storm(RuleBasedStateMachine):
         nodes = self.model.nodes()
         self.model.delete(object_name(nodes[pick % len(nodes)]))
 
-    # What watches do
-
     @precondition(lambda self: self.model.deliverable())
     @rule(picks=st.lists(PICK, min_size=1, max_size=6), newest=st.booleans())
     def deliver(self, picks: list[int], newest: bool) -> None:
@@ -218,8 +214,6 @@ class Storm(RuleBasedStateMachine):
         unknown = sum(intent.state is IntentState.UNKNOWN for intent in self.scheduler._cache.intents.values())
         self._handle(self.model.relist(unknown_uids=unknown))
 
-    # What the shells do
-
     @precondition(lambda self: self.model.jobs)
     @rule(pick=PICK, fault=FAULTS)
     def carry_out(self, pick: int, fault: Fault) -> None:
@@ -250,8 +244,6 @@ class Storm(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.now += seconds
         self._handle([])
-
-    # What must hold
 
     @invariant()
     def safety_everything_derived_is_what_it_is_derived_from(self) -> None:
@@ -339,8 +331,6 @@ class Storm(RuleBasedStateMachine):
     def _observed(self, uid: str) -> Pod | None:
         pods = (thing for thing in self.model.delivered.values() if isinstance(thing, Pod))
         return next((seen for seen in pods if seen.metadata.uid == uid), None)
-
-    # How it ends
 
     def teardown(self) -> None:
         self._come_to_rest()
