@@ -2,12 +2,10 @@
 
 import asyncio
 import os
-import random
 import re
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,12 +16,11 @@ from msgspec import Struct
 import controller.app
 import scheduler.app
 from controller.settings import Settings as ControllerSettings
+from gangline.cli.walk.services import LOOPBACK, free_port
 from gangline.service import logging
 from scheduler.settings import Settings as SchedulerSettings
 
 ROOT: Final = Path(__file__).parents[2]
-LOOPBACK: Final = "127.0.0.1"
-PORTS: Final = (15_000, 30_000)
 DEADLINE_S: Final = 30.0
 POLL_S: Final = 0.05
 
@@ -89,15 +86,6 @@ async def eventually(is_true: Callable[[], Coroutine[Any, Any, bool]], what: str
                 await asyncio.sleep(POLL_S)
     except TimeoutError:
         raise AssertionError(f"not within {within_s} s: {what}") from None
-
-
-def free_port() -> int:
-    """A port that nobody listens on, outside the range from which outgoing connections get theirs meanwhile."""
-    while True:
-        port = random.randint(*PORTS)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind((LOOPBACK, port))
-            return port
 
 
 class Task(Struct):

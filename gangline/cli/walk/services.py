@@ -2,11 +2,12 @@
 
 import asyncio
 import os
+import random
 import signal
 import socket
 import sys
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -16,6 +17,8 @@ from msgspec import Struct
 STOP_S: Final = 10.0
 LAST_LINES: Final = 15
 LOOPBACK: Final = "127.0.0.1"
+PORTS: Final = (15_000, 30_000)
+"""Below the ports that systems give to outgoing connections."""
 
 
 class ServiceDiedError(Exception):
@@ -63,7 +66,7 @@ class Services:
         )
 
     async def _start(self, name: str) -> Service:
-        address = f"{LOOPBACK}:{_free_port()}"
+        address = f"{LOOPBACK}:{free_port()}"
         log = self._directory / f"{name}.log"
         with log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(
@@ -94,11 +97,13 @@ def last_lines(log: Path) -> str:
     return "\n".join(f"    {line}" for line in lines[-LAST_LINES:]) or "    (nothing)"
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+def free_port() -> int:
+    """Find a port that nobody listens on, outside the range from which outgoing connections get theirs meanwhile."""
+    while True:
+        port = random.randint(*PORTS)  # noqa: S311 - not a secret
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((LOOPBACK, port))
+            return port
 
 
 async def _stop(service: Service) -> None:

@@ -1,6 +1,7 @@
 """The parts of the demo: waiting, guarding, processes, and what is shown."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from io import StringIO
 from pathlib import Path
@@ -14,7 +15,7 @@ from gangline.cli.walk.checks import Expectation
 from gangline.cli.walk.guard import Guard
 from gangline.cli.walk.run import walk
 from gangline.cli.walk.screen import Screen
-from gangline.cli.walk.services import ServiceDiedError, Services, without_settings
+from gangline.cli.walk.services import LOOPBACK, PORTS, ServiceDiedError, Services, free_port, without_settings
 from gangline.cli.walk.stage import Stage
 from gangline.cli.walk.steps import STEPS, Step
 from gangline.cli.walk.view import Finding, View, WatchedGroup
@@ -93,6 +94,15 @@ async def test_service_that_ends_by_itself_is_named_with_its_last_lines(tmp_path
         with pytest.raises(ServiceDiedError, match=r"(?s)no_such_service ended with exit code 1.*No module named"):
             async with asyncio.timeout(20):
                 await services.watch(services.running[0])
+
+
+def test_ports_are_free_and_not_for_outgoing_connections() -> None:
+    first, last = PORTS
+    for port in {free_port() for _ in range(20)}:
+        assert first <= port <= last
+        with socket.socket() as listener:
+            listener.bind((LOOPBACK, port))
+            assert port != free_port()
 
 
 def test_services_are_not_set_up_by_our_environment() -> None:
