@@ -139,18 +139,41 @@ def books_of(ledger: Ledger) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     ("break_it", "expected"),
     [
-        (lambda cache: cache.names.update({Key("team", "p"): "uid-q"}), "pod name team/p"),
-        (lambda cache: cache.ledgers["n1"].release("uid-p"), "node n1: pod uid-p"),
-        (lambda cache: cache.ledgers["n1"].charge("uid-x", 0, cache._classes[0]), "node n1: pod uid-x"),
-        (lambda cache: cache.ledgers["n1"].used.update(cpu=1), "node n1: used"),
-        (lambda cache: cache.ledgers.update(n9=Ledger("n9")), "node n9: nothing needs"),
-        (lambda cache: cache.intents.update({"uid-x": Intent("n1", 1)}), "intent for unknown pod uid-x"),
-        (lambda cache: setattr(cache.ledgers["n1"], "closed", "for no reason"), "node n1: is for no reason"),
-        (lambda cache: setattr(cache.ledgers["n2"], "closed", None), "node n2: is open"),
-        (lambda cache: cache._closing["n2"].pop("uid-u"), "node n2: is not closed by pod uid-u"),
-        (lambda cache: cache._closing["n2"].update({"uid-p": "why"}), "node n2: is closed by pod uid-p for nothing"),
+        pytest.param(lambda cache: cache.names.update({Key("team", "p"): "uid-q"}), "pod name team/p", id="a-name"),
+        pytest.param(
+            lambda cache: cache.ledgers["n1"].release("uid-p"), "node n1: pod uid-p", id="a-charge-that-is-missing"
+        ),
+        pytest.param(
+            lambda cache: cache.ledgers["n1"].charge("uid-x", 0, cache._classes[0]),
+            "node n1: pod uid-x",
+            id="a-charge-too-many",
+        ),
+        pytest.param(lambda cache: cache.ledgers["n1"].used.update(cpu=1), "node n1: used", id="a-sum"),
+        pytest.param(
+            lambda cache: cache.ledgers.update(n9=Ledger("n9")), "node n9: nothing needs", id="an-idle-ledger"
+        ),
+        pytest.param(
+            lambda cache: cache.intents.update({"uid-x": Intent("n1", 1)}),
+            "intent for unknown pod uid-x",
+            id="an-intent",
+        ),
+        pytest.param(
+            lambda cache: setattr(cache.ledgers["n1"], "closed", "for no reason"),
+            "node n1: is for no reason",
+            id="closed-for-nothing",
+        ),
+        pytest.param(lambda cache: setattr(cache.ledgers["n2"], "closed", None), "node n2: is open", id="not-closed"),
+        pytest.param(
+            lambda cache: cache._closing["n2"].pop("uid-u"),
+            "node n2: is not closed by pod uid-u",
+            id="closed-without-its-pod",
+        ),
+        pytest.param(
+            lambda cache: cache._closing["n2"].update({"uid-p": "why"}),
+            "node n2: is closed by pod uid-p for nothing",
+            id="closed-by-another",
+        ),
     ],
-    ids=str,
 )
 def test_what_is_wrong_is_found_and_named(break_it: Callable[[Cache], object], expected: str) -> None:
     books = Books()
