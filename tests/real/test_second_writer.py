@@ -54,8 +54,9 @@ async def one_name_in_two_namespaces(cluster: Cluster) -> None:
     await cluster.client.create(NAMESPACES, "", {"metadata": {"name": ELSEWHERE}})
     await eventually(lambda: _has_account(cluster.client), "pods are let in")
     await cluster.create(*gang("twin", 3))
+    await cluster.until(lambda: cluster.group("twin").status.running == 3, "the first runs")
     await cluster.create(*gang("twin", 2), namespace=ELSEWHERE)
-    await cluster.until(lambda: cluster.group("twin").status.running == 5, "Coscheduling has counted all")
+    await cluster.until(lambda: cluster.group("twin", ELSEWHERE).status.running == 5, "Coscheduling counts all")
 
 
 async def _has_account(client: Client) -> bool:
