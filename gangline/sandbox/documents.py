@@ -25,10 +25,9 @@ def answer(path: str, accept: str, registry: Registry) -> Answer | None:
         case ["openapi", *rest]:
             return _found(_openapi(rest, registry), failures.NoSuchPath())
         case ["api" | "apis", *rest] if len(rest) + (parts[0] == "api") <= 2:
-            is_known = parts[0] == "api" or parts[1:2] == [] or parts[1] in registry.group_versions()
-            return _found(
-                _discovery(parts, registry), failures.no_such_resource() if is_known else failures.NoSuchPath()
-            )
+            is_known = parts[0] == "api" or registry.is_served("".join(parts[1:2]))
+            absence = failures.no_such_resource() if is_known else failures.NoSuchPath()
+            return _found(_discovery(parts, registry), absence)
         case _:
             return None
 

@@ -16,7 +16,7 @@ def target_of(path: str, registry: Registry) -> Target:
             pass
         case _:
             raise failures.NoSuchPath
-    if group not in registry.group_versions():
+    if not registry.is_served(group):
         raise failures.NoSuchPath
     namespace = ""
     if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in ("status", "finalize"):

@@ -7,6 +7,7 @@ the stored one is taken as it is: what was legal once stays legal until it chang
 
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from datetime import datetime
 from typing import Any
 
@@ -96,7 +97,9 @@ class Walk:
                 if inner["default"] is None:
                     value[key] = None
                     continue
-                value[key] = self.visit(_fresh(inner["default"]), None, inner, f"{path}.{key}" if path else key, struct)
+                value[key] = self.visit(
+                    deepcopy(inner["default"]), None, inner, f"{path}.{key}" if path else key, struct
+                )
         if not self._typed or path == "spec" or path.startswith("spec."):
             self._require(value, schema, path)
 
@@ -299,14 +302,3 @@ def _go_type(schema: Schema) -> str:
             return "string"
         case other:
             return str(other)
-
-
-def _fresh(value: Any) -> Any:
-    """Copy a default, so that no two objects share it."""
-    match value:
-        case dict():
-            return {key: _fresh(inner) for key, inner in value.items()}
-        case list():
-            return [_fresh(item) for item in value]
-        case _:
-            return value

@@ -4,8 +4,11 @@ The budget's status is a controller's to write; without one, every budget refuse
 """
 
 from collections.abc import Iterator
-from typing import Any
 
+from msgspec import convert
+
+from gangline.contract.policy import LabelSelector
+from gangline.contract.selectors import label_selector_matches
 from gangline.sandbox import failures
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import POD_DISRUPTION_BUDGETS
@@ -28,11 +31,11 @@ def ask_budgets(state: ClusterState, pod: Object, *, dry_run: bool) -> None:
         raise failures.internal(
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         )
-    if budgets and not (is_unready(status) and _spares_unready(budgets[0].object)):
+    if budgets and not (_is_unready(status) and _spares_unready(budgets[0].object)):
         _charge(state, budgets[0], metadata["name"], dry_run=dry_run)
 
 
-def is_unready(status: Object) -> bool:
+def _is_unready(status: Object) -> bool:
     """Whether a pod's status lacks the condition Ready."""
     conditions = status.get("conditions") or ()
     return not any((each.get("type"), each.get("status")) == ("Ready", "True") for each in conditions)
@@ -49,32 +52,9 @@ def _spares_unready(budget: Object) -> bool:
 
 def _budgets_of(state: ClusterState, metadata: Object) -> Iterator[Version]:
     for version in state.store.current(POD_DISRUPTION_BUDGETS.resource, metadata["namespace"]):
-        selector = (version.object.get("spec") or {}).get("selector")
-        if selector is not None and selects(selector, metadata.get("labels") or {}):
+        selector = convert((version.object.get("spec") or {}).get("selector"), LabelSelector | None)
+        if label_selector_matches(selector, metadata.get("labels")):
             yield version
-
-
-def selects(selector: Object, labels: dict[str, str]) -> bool:
-    """Whether a label selector object matches labels; an empty one matches all."""
-    wanted = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
-        return False
-    return all(_holds(requirement, labels) for requirement in selector.get("matchExpressions") or ())
-
-
-def _holds(requirement: dict[str, Any], labels: dict[str, str]) -> bool:
-    key, values = requirement.get("key", ""), requirement.get("values") or ()
-    match requirement.get("operator"):
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-        case _:
-            return False
 
 
 def _charge(state: ClusterState, version: Version, pod_name: str, *, dry_run: bool) -> None:
