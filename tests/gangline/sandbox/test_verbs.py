@@ -50,8 +50,10 @@ async def test_generated_names_differ(rest: Rest) -> None:
             (
                 400,
                 "BadRequest",
-                'Pod in version "v2" cannot be handled as a Pod: no kind "Pod" is registered for version "v2" in '
-                'scheme "pkg/runtime/scheme.go:111"',
+                (
+                    'Pod in version "v2" cannot be handled as a Pod: no kind "Pod" is registered for version "v2" in '
+                    'scheme "pkg/runtime/scheme.go:111"'
+                ),
             ),
         ),
         (
