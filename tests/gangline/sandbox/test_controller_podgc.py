@@ -5,12 +5,12 @@ import pytest
 from gangline.sandbox.actions import Decision
 from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers.podgc import LostPods
-from gangline.sandbox.objects import RunPod, Thing
+from gangline.sandbox.objects import RunPod
 from tests.support.workloads import NOW, cache_of, deleted, later, run_node, run_pod, status_of
 
 
 def lost_pods(pod: RunPod) -> LostPods:
-    node = Thing(metadata=run_node("n", {}).metadata)
+    node = run_node("n", {})
     return LostPods(cache_of(pod), cache_of(node), grace_s=40.0)
 
 

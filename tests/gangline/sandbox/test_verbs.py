@@ -82,7 +82,11 @@ async def test_generated_names_differ(rest: Rest) -> None:
                 ),
             ),
         ),
-        ("/api/v1/pods", pod(), (405, "MethodNotAllowed", "the server does not allow this method on the requested resource")),
+        (
+            "/api/v1/pods",
+            pod(),
+            (405, "MethodNotAllowed", "the server does not allow this method on the requested resource"),
+        ),
         ("/api/v1/gizmos", {}, (404, "NotFound", "the server could not find the requested resource")),
     ],
     ids=["taken", "no namespace", "version", "namespace", "nameless", "label type", "all namespaces", "no kind"],
