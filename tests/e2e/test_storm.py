@@ -28,9 +28,11 @@ CHANGES: Final = int(os.environ.get("STORM_CHANGES", "2000"))
 SEED: Final = int(os.environ.get("STORM_SEED", "20261130"))
 PARTS: Final = 10
 CALM_S: Final = 100.0
+A_BUG: Final = "anything but 0 is a bug"
 A_MOMENT: Final = "what waits at the moment of the scrape, mostly nothing"
 MAY_REST: Final = {
-    "gangline_scheduler_cache_problems": "anything but 0 is a bug",
+    "gangline_scheduler_cache_problems": A_BUG,
+    "gangline_controller_cache_problems": A_BUG,
     "gangline_scheduler_event_queue_depth": A_MOMENT,
     "gangline_scheduler_binds_in_flight": A_MOMENT,
     "gangline_controller_queue_depth": A_MOMENT,
