@@ -1,6 +1,8 @@
 """Another writer of the same status: noticed when it changes our verdict back again and again, and given way to.
 
 A group is given up for `QUIET_S` once its verdict was changed back `REVERSALS` times within `WINDOW_S`. `now` is monotonic.
+While members start, two controllers that agree see the counts grow at different moments: that counts alone were changed is
+a reversal only where we had said the same before, and insisted.
 """
 
 from typing import Final, Self
@@ -39,6 +41,7 @@ class _Claim(Struct, kw_only=True):
     verdict: Verdict | None = None
     resource_version: str = ""
     unanswered: frozenset[Verdict] = frozenset()
+    disputed: Verdict | None = None
     reversed_at: tuple[float, ...] = ()
     quiet_until: float = float("-inf")
 
@@ -74,7 +77,10 @@ class Rivals:
             return False
         if _is_older(resource_version, claim.resource_version):
             return False
-        claim.verdict = None
+        ours, before = claim.verdict, claim.disputed
+        claim.verdict, claim.disputed = None, ours
+        if verdict.phase == ours.phase and ours != before:
+            return False
         claim.reversed_at = (*(at for at in claim.reversed_at if now - at < WINDOW_S), now)
         if len(claim.reversed_at) < REVERSALS:
             return False

@@ -38,12 +38,19 @@ def test_three_reversals_within_a_minute_make_us_give_way_for_ten_minutes() -> N
     assert war.rivals.quiet_s(UID, 40.0 + QUIET_S) == 0.0
 
 
-def test_counts_alone_are_worth_a_quarrel() -> None:
+def test_counts_alone_are_worth_a_quarrel_once_we_insist() -> None:
     war, gave_way = War(), []
-    for now in (0.0, 1.0, 2.0):
+    for now in (0.0, 1.0, 2.0, 3.0):
         war.we_write(running=3)
         gave_way.append(war.they_write(now, "Running", running=5))
-    assert gave_way == [False, False, True]
+    assert gave_way == [False, False, False, True]
+
+
+def test_counts_that_lag_behind_while_members_start_are_no_reversals() -> None:
+    war = War()
+    for running in range(1, 50):
+        war.we_write(running=running)
+        assert not war.they_write(running / 10, "Running", running=running - 1)
 
 
 def test_three_reversals_in_more_than_a_minute_are_borne() -> None:
