@@ -30,6 +30,12 @@ def test_pods_are_kept_for_a_group_that_comes_later(index: Index) -> None:
     assert uids(index, PG) == {"ns-pod-0"}
 
 
+def test_a_group_has_only_the_pods_of_its_own_namespace(index: Index) -> None:
+    index.observe_pod(pod(namespace="elsewhere", uid="theirs"), NOW)
+    index.observe_pod(pod(uid="ours"), NOW)
+    assert (uids(index, PG), uids(index, Key("elsewhere", "pg"))) == ({"ours"}, {"theirs"})
+
+
 def test_a_relabelled_pod_touches_both_groups(index: Index) -> None:
     index.observe_pod(pod(), NOW)
     assert index.observe_pod(pod(group="other"), NOW) == {PG, OTHER}

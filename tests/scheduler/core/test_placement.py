@@ -224,6 +224,15 @@ def test_a_mix_that_no_order_of_classes_finds_is_found_by_exact_search() -> None
     assert _spots(answer) == {"a": 2, "b": 2}
 
 
+def test_exact_search_keeps_classes_that_ask_for_one_host_port_apart() -> None:
+    cluster = Cluster([ledger("a", cpu=5000, gpu=5), ledger("b", cpu=5000, gpu=5)])
+    wide, deep = member_class(cpu=2000, gpu=3, ports=(80,)), member_class(cpu=3000, gpu=2, ports=(80,))
+
+    answer = place(cluster.demand((wide, 2), (deep, 2)), cluster.snapshot, scoring=Scoring.PACK)
+
+    assert _unplaced(answer).fitting == 2
+
+
 def test_a_resource_that_no_node_lists_fits_nowhere() -> None:
     cluster = Cluster([ledger("a"), ledger("b")])
 
