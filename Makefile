@@ -24,8 +24,8 @@ help: ## Show this help.
 demo: .venv/runtime.stamp ## Watch gangs start together on an embedded cluster (KEEP=1 leaves it up to look around).
 	$(BIN)/gangline demo $(if $(KEEP),--keep)
 
-test: .venv/dev.stamp ## Run all tests.
-	$(BIN)/python -m pytest
+test: .venv/dev.stamp ## Run all tests, in two processes.
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-real: controlplane ## Run the end-to-end tests on a real control plane (CONTROLPLANE=v1.35 names another version).
 	CONTROLPLANE=$(CONTROLPLANE) $(BIN)/python -m pytest tests/real tests/e2e tests/conformance --backend=real
