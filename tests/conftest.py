@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import os
+import signal
 from collections.abc import AsyncIterator
 
 import pytest
@@ -16,6 +17,10 @@ settings.register_profile("dev", max_examples=50, deadline=None, suppress_health
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=100, derandomize=True)
 settings.register_profile("deep", settings.get_profile("dev"), max_examples=10_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+# A shell that starts the tests in the background lets them ignore SIGINT, and so would every process that they start and
+# mean to interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # looptime asks for the current loop around sync tests too; unset, Python 3.11 would make one that nobody closes.
 asyncio.set_event_loop(None)
