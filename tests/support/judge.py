@@ -104,14 +104,10 @@ def violations(
 def partly_bound(
     cluster: Cluster, scheduler_names: Sequence[str] = SCHEDULER_NAMES, excused: Collection[str] = ()
 ) -> list[Violation]:
-    """Gangs with some members bound, fewer than minMember, and others that wait.
-
-    Where nobody waits, a member was deleted while its bind was on the way, and nothing can be done about it; whether the
-    gang was started in part is seen in its `History`.
-    """
+    """Gangs with some members bound, but fewer than minMember."""
     found = []
     for gang in gangs(cluster, scheduler_names):
-        if gang.counts.bound and gang.need and gang.counts.waiting and gang.subject not in excused:
+        if gang.counts.bound and gang.need and gang.subject not in excused:
             bound = gang.counts.bound + gang.counts.succeeded
             message = f"{bound} of {gang.minimum} bound, {gang.counts.waiting} wait"
             found.append(Violation("partly-bound", gang.subject, message))
