@@ -218,3 +218,25 @@ def test_history_rebuilds_the_cluster_from_a_log() -> None:
     assert [one.metadata.name for one in history.cluster().pods] == ["b"]
     assert [one.metadata.name for one in history.cluster().nodes] == ["n"]
     assert history.revision == 9
+
+
+def test_history_excuses_a_bind_that_was_on_its_way_when_a_sibling_was_deleted() -> None:
+    history = judge.History()
+    history.apply("PodGroup", "ADDED", group())
+    for name in ("a", "b"):
+        history.apply("Pod", "ADDED", pod(name))
+    history.apply("Pod", "DELETED", pod("b"))
+
+    history.apply("Pod", "MODIFIED", pod("a", node="n"))
+
+    assert (history.most_half_started, history.excused) == (0, {"ns/g"})
+
+
+def test_history_does_not_excuse_a_gang_that_was_never_complete() -> None:
+    history = judge.History()
+    history.apply("PodGroup", "ADDED", group())
+    history.apply("Pod", "ADDED", pod("a"))
+
+    history.apply("Pod", "MODIFIED", pod("a", node="n"))
+
+    assert (history.most_half_started, history.excused) == (1, frozenset())

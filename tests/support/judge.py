@@ -337,7 +337,7 @@ class History:
 
     A gang is in `partial` while it has members bound and no quorum. It is in `half_started` if nothing but binds has
     brought it there, and in `excused` if something else has: a member was lost, relabelled or bound by another hand,
-    minMember was raised, or a node went away while its binds were in flight.
+    minMember was raised, or a node or member of a complete gang went away while its binds were in flight.
     """
 
     def __init__(self, scheduler_names: Sequence[str] = SCHEDULER_NAMES) -> None:
@@ -349,6 +349,7 @@ class History:
         self._standings: dict[str, _Standing] = {}
         self._partial: set[str] = set()
         self._half_started: set[str] = set()
+        self._shrunk: set[str] = set()
         self._bindings: dict[str, str] = {}
         self.revision = 0
         self.most_partial = 0
@@ -433,12 +434,16 @@ class History:
     def _weigh(self, subject: str, *, by_bind: bool = False) -> None:
         before = self._standings.get(subject, _Standing())
         now = self._standings[subject] = self._standing(subject)
+        if now.unfinished >= now.minimum:
+            self._shrunk.discard(subject)
+        elif not before.bound and before.unfinished >= before.minimum > 0:
+            self._shrunk.add(subject)
         if not now.partial:
             self._partial.discard(subject)
             self._half_started.discard(subject)
             return
         self._partial.add(subject)
-        if not before.bound and by_bind:
+        if not before.bound and by_bind and subject not in self._shrunk:
             self._half_started.add(subject)
         elif now.has_lost_against(before):
             self._half_started.discard(subject)
