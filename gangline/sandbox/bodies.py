@@ -13,8 +13,8 @@ from gangline.sandbox import failures
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import BUILT_IN, Kind
 from gangline.sandbox.schema import Undecodable, Walk, json_type
+from gangline.sandbox.shapes import OBJECT_META, shape_of
 from gangline.sandbox.store import Object
-from gangline.sandbox.types.definitions import OBJECT_META, definition_name, definitions
 
 _TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _SCHEME = '"pkg/runtime/scheme.go:111"'
@@ -91,17 +91,16 @@ def unrecognized(noun: str, problem: str, body: bytes) -> failures.Failure:
 
 def reviewed(kind: Kind, new: Object, old: Object | None, subresource: str = "") -> tuple[list[str], list[Cause]]:
     """Prune, default and check `new` in place; return its unknown fields and what breaks its schema."""
-    name = definition_name(kind)
-    typed = Walk(definitions(), typed=True)
+    typed = Walk(typed=True)
     try:
-        if name:
-            typed.visit(new, old, {"$ref": name})
+        if not kind.custom:
+            typed.visit(new, old, shape_of(kind))
             return typed.findings.unknown, typed.findings.causes
         before = (old or {}).get("metadata")
         typed.visit(new["metadata"], before, {"$ref": OBJECT_META}, "metadata")
     except Undecodable as problem:
         raise UndecodableBody(kind, str(problem)) from problem
-    structural = Walk({}, typed=False)
+    structural = Walk(typed=False)
     metadata = new.pop("metadata")
     structural.visit(new, {**old, "metadata": None} if old else None, kind.schema or {})
     new["metadata"] = metadata

@@ -11,7 +11,7 @@ import msgspec
 from gangline.sandbox.discovery import VERSION
 from gangline.sandbox.kinds import Kind
 from gangline.sandbox.registry import Registry
-from gangline.sandbox.types.definitions import OBJECT_META, definition_name, definitions
+from gangline.sandbox.shapes import OBJECT_META, definition_of, definitions, resolved, shape_of
 
 _V2, _V3 = "#/definitions/", "#/components/schemas/"
 _INFO = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
@@ -93,7 +93,8 @@ def _identity(kind: Kind) -> dict[str, str]:
 
 
 def _schema_name(kind: Kind) -> str:
-    return definition_name(kind) or ".".join([*reversed(kind.group.split(".")), kind.version, kind.kind])
+    own = ".".join([*reversed(kind.group.split(".")), kind.version, kind.kind])
+    return own if kind.custom else definition_of(kind.api_version, kind.kind) or own
 
 
 def _schemas(kinds: list[Kind], prefix: str) -> dict[str, Any]:
@@ -102,8 +103,10 @@ def _schemas(kinds: list[Kind], prefix: str) -> dict[str, Any]:
     for kind in kinds:
         name = _schema_name(kind)
         waiting.append(name)
-        schema = definitions()[name] if not kind.custom else _custom(kind)
-        schemas[name] = {**_shown(schema, prefix), "x-kubernetes-group-version-kind": [_identity(kind)]}
+        schemas[name] = {
+            **_shown(resolved(shape_of(kind)), prefix),
+            "x-kubernetes-group-version-kind": [_identity(kind)],
+        }
     done: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -114,11 +117,6 @@ def _schemas(kinds: list[Kind], prefix: str) -> dict[str, Any]:
             schemas.setdefault(name, _shown(definitions()[name], prefix))
             waiting.extend(_references(definitions()[name]))
     return schemas
-
-
-def _custom(kind: Kind) -> dict[str, Any]:
-    schema = kind.schema or {"type": "object"}
-    return {**schema, "properties": {**schema.get("properties", {}), "metadata": {"$ref": OBJECT_META}}}
 
 
 def _references(schema: Any) -> list[str]:

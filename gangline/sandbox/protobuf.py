@@ -13,11 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
+from gangline.sandbox.shapes import Schema, definition_of, definitions
 from gangline.sandbox.store import Object
-from gangline.sandbox.types.definitions import definition_of, definitions
 
 PREFIX: Final = b"k8s\0"
-Schema = Mapping[str, Any]
 # By field number: a field (name, schema, whether a zero says something), or the table of a struct that JSON inlines.
 Table = dict[int, Any]
 

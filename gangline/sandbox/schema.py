@@ -15,8 +15,7 @@ from msgspec import Struct, field
 
 from gangline.sandbox import quantities
 from gangline.sandbox.failures import Cause, quoted
-
-Schema = Mapping[str, Any]
+from gangline.sandbox.shapes import Schema, definitions
 
 _INTEGER_LIMITS = {"int32": 2**31, "int64": 2**63}
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
@@ -43,10 +42,9 @@ class Findings(Struct):
 
 
 class Walk:
-    """A walk with one set of definitions; `typed` is Go's way of reading."""
+    """A walk; `typed` is Go's way of reading."""
 
-    def __init__(self, definitions: Mapping[str, Schema], *, typed: bool) -> None:
-        self._definitions = definitions
+    def __init__(self, *, typed: bool) -> None:
         self._typed = typed
         self.findings = Findings()
 
@@ -54,7 +52,7 @@ class Walk:
         """Return the value as it is to be stored; dicts and lists are changed in place."""
         while "$ref" in schema:
             struct = schema["$ref"].rpartition(".")[2]
-            schema = self._definitions[schema["$ref"]]
+            schema = definitions()[schema["$ref"]]
         if old is not None and value == old:
             return value
         if schema.get("format") == "quantity":

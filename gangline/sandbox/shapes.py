@@ -1,22 +1,47 @@
-"""Steps through a schema: what is below a field, and how lists and maps merge."""
+"""The schemas of objects, and steps through them: what is below a field, and how lists and maps merge.
+
+`types.json` has those of the built-in kinds, with their defaults, closed sets and protobuf numbers; it is made by
+`python -m tests.gangline.sandbox.types.generate`.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
 
 from gangline.sandbox.kinds import Kind
-from gangline.sandbox.types.definitions import OBJECT_META, definition_name, definitions
 
 Schema = Mapping[str, Any]
 
+OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _NOTHING: Schema = {}
+
+
+@cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.json.decode(Path(__file__).with_name("types.json").read_bytes())
+    return document
+
+
+def definitions() -> dict[str, dict[str, Any]]:
+    """Schemas by definition name."""
+    found: dict[str, dict[str, Any]] = _document()["definitions"]
+    return found
+
+
+def definition_of(api_version: str, kind: str) -> str | None:
+    """Name of the definition of what calls itself so; None when it is no built-in kind."""
+    name: str | None = _document()["kinds"].get(f"{api_version} {kind}")
+    return name
 
 
 def shape_of(kind: Kind) -> Schema:
     """Return the schema of a whole object of the kind."""
-    name = definition_name(kind)
-    if name:
-        return {"$ref": name}
-    schema = kind.schema or {}
+    if not kind.custom:
+        return {"$ref": definition_of(kind.api_version, kind.kind)}
+    schema = kind.schema or {"type": "object"}
     return {**schema, "properties": {**schema.get("properties", {}), "metadata": {"$ref": OBJECT_META}}}
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gangline.sandbox.kinds import BUILT_IN, Kind
-from gangline.sandbox.types.definitions import definition_name, definitions
-from gangline.sandbox.types.overlay import OVERLAY
+from gangline.sandbox.shapes import definition_of, definitions
+from tests.gangline.sandbox.types.overlay import OVERLAY
 
 
 def references(schema: Any) -> list[str]:
@@ -18,7 +18,7 @@ def references(schema: Any) -> list[str]:
 
 @pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.resource_name)
 def test_every_built_in_kind_has_a_shape_with_metadata(kind: Kind) -> None:
-    name = definition_name(kind)
+    name = definition_of(kind.api_version, kind.kind)
 
     assert name is not None
     assert "metadata" in definitions()[name]["properties"]

@@ -1,7 +1,7 @@
-"""Makes `types.json`: the shapes of the built-in kinds, without texts, from the package kubernetes-validate.
+"""Makes `gangline/sandbox/types.json`: the shapes of the built-in kinds, without texts, from the package kubernetes-validate.
 
 That package is needed for this alone, as is a directory of Go modules (`go env GOMODCACHE`, there `k8s.io`), for the
-numbers of fields: `python -m gangline.sandbox.types.generate DIRECTORY`.
+numbers of fields: `python -m tests.gangline.sandbox.types.generate DIRECTORY`. The overlay adds what neither says.
 """
 
 import sys
@@ -11,11 +11,13 @@ from typing import Any
 
 import msgspec
 
+from gangline.sandbox import kinds
 from gangline.sandbox.kinds import BUILT_IN
-from gangline.sandbox.types.numbers import number
+from tests.gangline.sandbox.types.numbers import number
+from tests.gangline.sandbox.types.overlay import CHECKED_BY_STRATEGIES, OVERLAY
 
 RELEASE = "v1.37.0-local"
-TARGET = Path(__file__).with_name("types.json")
+TARGET = Path(kinds.__file__).with_name("types.json")
 _KEPT = (
     "format",
     "required",
@@ -99,10 +101,24 @@ def _references(schema: Any) -> list[str]:
             return []
 
 
+def lay_over(made: dict[str, Any]) -> None:
+    """Add defaults and closed sets, and take away what strategies demand in words of their own."""
+    for name, fields in OVERLAY.items():
+        for field, rules in fields.items():
+            made["definitions"][name]["properties"][field].update(rules)
+    for name in CHECKED_BY_STRATEGIES:
+        made["definitions"][name].pop("required", None)
+    for kind in BUILT_IN:
+        if "status" in kind.subresources:
+            name = made["kinds"][f"{kind.api_version} {kind.kind}"]
+            made["definitions"][name]["properties"]["status"]["default"] = {}
+
+
 def main() -> None:
     """Write the file."""
     made = generate()
     number(made["definitions"], Path(sys.argv[1]))
+    lay_over(made)
     TARGET.write_bytes(msgspec.json.format(msgspec.json.encode(made, order="sorted"), indent=1) + b"\n")
 
 

@@ -132,3 +132,12 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "scope": {"enum": ["Cluster", "Namespaced"]},
     },
 }
+
+_EXTENSIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
+CHECKED_BY_STRATEGIES: Final = (
+    *(f"io.k8s.api.apps.v1.{kind}Spec" for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
+    "io.k8s.api.batch.v1.JobSpec",
+    "io.k8s.api.core.v1.PodSpec",
+    *(f"{_EXTENSIONS}.CustomResourceDefinition{part}" for part in ("Names", "Spec")),
+    "io.k8s.api.core.v1.Taint",
+)
