@@ -16,7 +16,7 @@ GENERATED := manifests/base/crd.yaml docs/settings.md docs/metrics.md docs/reaso
 COMPILE := $(BIN)/python -m uv pip compile pyproject.toml --extra sandbox --group build --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help demo test test-real tools controlplane nightly lint doors types generate verify mutants bench lock clean
+.PHONY: help demo test test-real tools controlplane nightly lint doors types generate picture verify mutants bench lock clean
 
 help: ## Show this help.
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -52,6 +52,9 @@ types: .venv/dev.stamp ## Check types, of the tests too.
 
 generate: .venv/dev.stamp ## Write the CRD, the manuals of settings, metrics and reasons, and the dashboard.
 	$(BIN)/python -m docs.generate
+
+picture: .venv/dev.stamp ## Draw the picture of the README, of a real run.
+	$(BIN)/python -m docs.picture
 
 verify: generate ## Fail if a generated file is not what is committed.
 	git ls-files --error-unmatch $(GENERATED) >/dev/null

@@ -114,7 +114,7 @@ def _figures(row: NodeRow, name: str) -> str:
 def _bar(share: float, width: int, *, is_plain: bool) -> Text:
     full, empty = ("#", ".") if is_plain else ("█", "░")
     cells = min(width, max(round(share * width), 1 if share > 0 else 0))
-    style = "red" if share >= _FULL else "yellow" if share >= _BUSY else "green"
+    style = "blue" if share >= _FULL else "cyan" if share >= _BUSY else "green"  # a full node is good news
     return Text(full * cells, style=style).append(empty * (width - cells), style="dim")
 
 
