@@ -1,31 +1,34 @@
-"""Cells of server-side tables that no JSONPath yields, by name (`k8s.io/kubernetes/pkg/printers/internalversion`)."""
+"""Cells of server-side tables that no JSONPath yields (`k8s.io/kubernetes/pkg/printers/internalversion`).
 
-from collections.abc import Callable
+Each takes an object and the time.
+"""
+
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from gangline.sandbox.store import Object
 
-Cell = Callable[[Object, datetime], Any]
-
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 86400 * 365
+# Up to where a unit is used, the unit, and the smaller one that shows the rest.
+_UNITS = (
+    (2 * _MINUTE, 1, "s", 0, ""),
+    (10 * _MINUTE, _MINUTE, "m", 1, "s"),
+    (3 * _HOUR, _MINUTE, "m", 0, ""),
+    (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
+    (2 * _DAY, _HOUR, "h", 0, ""),
+    (8 * _DAY, _DAY, "d", _HOUR, "h"),
+    (2 * _YEAR, _DAY, "d", 0, ""),
+    (8 * _YEAR, _YEAR, "y", _DAY, "d"),
+)
+_NODE_ROLE = "node-role.kubernetes.io/"
 
 
 def human_duration(seconds: int) -> str:
     """Return a duration in at most two units, as kubectl shows ages."""
     if seconds < 0:
         return "0s" if seconds >= -1 else "<invalid>"
-    pairs = (
-        (2 * _MINUTE, 1, "s", 0, ""),
-        (10 * _MINUTE, _MINUTE, "m", 1, "s"),
-        (3 * _HOUR, _MINUTE, "m", 0, ""),
-        (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
-        (2 * _DAY, _HOUR, "h", 0, ""),
-        (8 * _DAY, _DAY, "d", _HOUR, "h"),
-        (2 * _YEAR, _DAY, "d", 0, ""),
-        (8 * _YEAR, _YEAR, "y", _DAY, "d"),
-    )
-    for limit, unit, letter, rest_unit, rest_letter in pairs:
+    for limit, unit, letter, rest_unit, rest_letter in _UNITS:
         if seconds < limit:
             rest = seconds % unit // rest_unit if rest_unit else 0
             return f"{seconds // unit}{letter}" + (f"{rest}{rest_letter}" if rest else "")
@@ -34,41 +37,36 @@ def human_duration(seconds: int) -> str:
 
 def since(timestamp: Any, now: datetime) -> str:
     """Return how long ago a timestamp was; `<unknown>` when there is none."""
-    if not isinstance(timestamp, str) or not timestamp:
-        return "<unknown>"
     try:
-        time = datetime.fromisoformat(timestamp)
-    except ValueError:
+        return human_duration(int((now - datetime.fromisoformat(timestamp).astimezone(UTC)).total_seconds()))
+    except (TypeError, ValueError):
         return "<unknown>"
-    return human_duration(int((now - time.astimezone(UTC)).total_seconds()))
 
 
-def _containers(item: Object) -> list[Object]:
-    spec = item.get("spec") or {}
-    pod_spec = (spec.get("template") or {}).get("spec") or spec
-    return list(pod_spec.get("containers") or ())
+def age(item: Object, now: datetime) -> str:
+    """How long ago an object was created."""
+    return since(item["metadata"].get("creationTimestamp"), now)
 
 
-def _statuses(pod: Object) -> list[Object]:
-    return list((pod.get("status") or {}).get("containerStatuses") or ())
+def created_at(item: Object, _now: datetime) -> Any:
+    """When an object was created."""
+    return item["metadata"].get("creationTimestamp")
 
 
-def _pod_status(pod: Object, _now: datetime) -> str:
-    status, metadata = pod.get("status") or {}, pod["metadata"]
+def pod_status(pod: Object, _now: datetime) -> str:
+    """Say how a pod stands: by its phase, its reasons and those of its containers."""
+    status = _status(pod)
     reason = status.get("reason") or status.get("phase") or ""
-    for condition in status.get("conditions") or ():
-        if condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated":
-            reason = "SchedulingGated"
-    for container in reversed(_statuses(pod)):
+    if any(each.get("reason") == "SchedulingGated" for each in _conditions(pod)):
+        reason = "SchedulingGated"
+    for container in reversed(_container_statuses(pod)):
         state = container.get("state") or {}
         waiting, terminated = state.get("waiting") or {}, state.get("terminated") or {}
-        if waiting.get("reason"):
-            reason = waiting["reason"]
-        elif terminated.get("reason"):
-            reason = terminated["reason"]
+        if waiting.get("reason") or terminated.get("reason"):
+            reason = waiting.get("reason") or terminated["reason"]
         elif "terminated" in state:
             reason = f"ExitCode:{terminated.get('exitCode', 0)}"
-    if metadata.get("deletionTimestamp"):
+    if pod["metadata"].get("deletionTimestamp"):
         if status.get("reason") == "NodeLost":
             return "Unknown"
         if status.get("phase") not in ("Succeeded", "Failed"):
@@ -76,191 +74,206 @@ def _pod_status(pod: Object, _now: datetime) -> str:
     return str(reason)
 
 
-def _pod_ready(pod: Object, _now: datetime) -> str:
-    ready = sum(1 for container in _statuses(pod) if container.get("ready"))
+def pod_ready(pod: Object, _now: datetime) -> str:
+    """How many of a pod's containers are ready."""
+    ready = sum(1 for container in _container_statuses(pod) if container.get("ready"))
     return f"{ready}/{len(_containers(pod))}"
 
 
-def _pod_restarts(pod: Object, _now: datetime) -> str:
-    return str(sum(container.get("restartCount", 0) for container in _statuses(pod)))
+def pod_restarts(pod: Object, _now: datetime) -> str:
+    """How often the containers of a pod began anew."""
+    return str(sum(container.get("restartCount", 0) for container in _container_statuses(pod)))
 
 
-def _readiness_gates(pod: Object, _now: datetime) -> str:
-    gates = pod["spec"].get("readinessGates") or []
-    if not gates:
-        return "<none>"
-    conditions = {item.get("type"): item.get("status") for item in (pod.get("status") or {}).get("conditions") or ()}
-    return f"{sum(1 for gate in gates if conditions.get(gate['conditionType']) == 'True')}/{len(gates)}"
+def readiness_gates(pod: Object, _now: datetime) -> str:
+    """How many of a pod's readiness gates are open."""
+    gates = [gate["conditionType"] for gate in _spec(pod).get("readinessGates") or ()]
+    return f"{len(set(gates) & _true_conditions(pod))}/{len(gates)}" if gates else "<none>"
 
 
-def _node_status(node: Object, _now: datetime) -> str:
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    ready = next((item.get("status") for item in conditions if item.get("type") == "Ready"), None)
-    words = [{"True": "Ready", None: "Unknown"}.get(ready, "NotReady")]
-    if (node.get("spec") or {}).get("unschedulable"):
-        words.append("SchedulingDisabled")
-    return ",".join(words)
+def node_status(node: Object, _now: datetime) -> str:
+    """Whether a node is ready, and whether it takes new pods."""
+    ready = next((each.get("status") for each in _conditions(node) if each.get("type") == "Ready"), None)
+    word = {"True": "Ready", None: "Unknown"}.get(ready, "NotReady")
+    return f"{word},SchedulingDisabled" if _spec(node).get("unschedulable") else word
 
 
-def _node_roles(node: Object, _now: datetime) -> str:
-    prefix = "node-role.kubernetes.io/"
-    roles = {key.removeprefix(prefix) for key in node["metadata"].get("labels") or {} if key.startswith(prefix)}
-    return ",".join(sorted(role for role in roles if role)) or "<none>"
+def node_roles(node: Object, _now: datetime) -> str:
+    """Name what a node is for, by its labels."""
+    labels = node["metadata"].get("labels") or {}
+    return _listed(sorted(key.removeprefix(_NODE_ROLE) for key in labels if key.startswith(_NODE_ROLE)))
 
 
-def _address(kind: str) -> Cell:
-    def cell(node: Object, _now: datetime) -> str:
-        addresses = (node.get("status") or {}).get("addresses") or ()
-        return next((item["address"] for item in addresses if item.get("type") == kind), "<none>")
-
-    return cell
+def container_names(item: Object, _now: datetime) -> str:
+    """Names of the containers of a pod, or of a template."""
+    return ",".join(str(container.get("name", "")) for container in _containers(item))
 
 
-def _image_names(item: Object, _now: datetime) -> str:
+def images(item: Object, _now: datetime) -> str:
+    """Images of the containers of a pod, or of a template."""
     return ",".join(str(container.get("image", "")) for container in _containers(item))
 
 
-def _container_names(item: Object, _now: datetime) -> str:
-    return ",".join(str(container.get("name", "")) for container in _containers(item))
+def selector(item: Object, _now: datetime) -> str:
+    """Which pods a workload counts as its own."""
+    return selector_text(_spec(item).get("selector"))
 
 
 def selector_text(selector: Object | None) -> str:
     """Return a label selector in one line."""
-    if not selector:
-        return "<none>"
-    terms = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
-    for requirement in selector.get("matchExpressions") or ():
+    terms = [f"{key}={value}" for key, value in sorted(((selector or {}).get("matchLabels") or {}).items())]
+    for requirement in (selector or {}).get("matchExpressions") or ():
         key, operator = requirement.get("key", ""), requirement.get("operator", "")
         values = f" ({','.join(requirement.get('values') or ())})"
         terms.append({"Exists": key, "DoesNotExist": f"!{key}"}.get(operator, f"{key} {operator.lower()}{values}"))
-    return ",".join(terms) or "<none>"
+    return _listed(terms)
 
 
-def _selector(item: Object, _now: datetime) -> str:
-    return selector_text((item.get("spec") or {}).get("selector"))
+def ready_of_desired(item: Object, _now: datetime) -> str:
+    """How many pods of a workload are ready, of how many."""
+    return f"{_status(item).get('readyReplicas', 0)}/{_spec(item).get('replicas', 0)}"
 
 
-def _ready_of_desired(item: Object, _now: datetime) -> str:
-    return f"{(item.get('status') or {}).get('readyReplicas', 0)}/{(item.get('spec') or {}).get('replicas', 0)}"
+def updated_replicas(item: Object, _now: datetime) -> Any:
+    """How many pods of a Deployment are of the newest template."""
+    return _status(item).get("updatedReplicas", 0)
 
 
-def _job_completions(job: Object, _now: datetime) -> str:
-    spec, succeeded = job.get("spec") or {}, (job.get("status") or {}).get("succeeded", 0)
+def available_replicas(item: Object, _now: datetime) -> Any:
+    """How many pods of a Deployment are available."""
+    return _status(item).get("availableReplicas", 0)
+
+
+def job_completions(job: Object, _now: datetime) -> str:
+    """How many pods of a Job have succeeded, of how many."""
+    spec, succeeded = _spec(job), _status(job).get("succeeded", 0)
     if spec.get("completions") is not None:
         return f"{succeeded}/{spec['completions']}"
     parallelism = spec.get("parallelism", 0)
     return f"{succeeded}/1 of {parallelism}" if parallelism > 1 else f"{succeeded}/1"
 
 
-def _job_status(job: Object, _now: datetime) -> str:
-    conditions = (job.get("status") or {}).get("conditions") or ()
-    true = {item.get("type") for item in conditions if item.get("status") == "True"}
+def job_status(job: Object, _now: datetime) -> str:
+    """How a Job stands."""
+    true = _true_conditions(job)
     for word in ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet"):
         if word in true:
             return word
     return "Terminating" if "deletionTimestamp" in job["metadata"] else "Running"
 
 
-def _job_duration(job: Object, now: datetime) -> str:
-    status = job.get("status") or {}
-    start, end = status.get("startTime"), status.get("completionTime")
-    if not start:
-        return ""
-    return since(start, datetime.fromisoformat(end) if end else now)
+def job_duration(job: Object, now: datetime) -> str:
+    """How long a Job runs, or ran."""
+    start, end = _status(job).get("startTime"), _status(job).get("completionTime")
+    return since(start, datetime.fromisoformat(end) if end else now) if start else ""
 
 
-def _event_last_seen(event: Object, now: datetime) -> str:
-    series = event.get("series") or {}
-    times = (
-        series.get("lastObservedTime"),
-        event.get("lastTimestamp"),
-        event.get("eventTime"),
-        event.get("firstTimestamp"),
-    )
-    return since(next((time for time in times if time), None), now)
+def cronjob_suspended(item: Object, _now: datetime) -> str:
+    """Whether a CronJob rests."""
+    return str(bool(_spec(item).get("suspend")))
 
 
-def _event_object(event: Object, _now: datetime) -> str:
-    regarding = event.get("involvedObject") or event.get("regarding") or {}
-    return f"{str(regarding.get('kind', '')).lower()}/{regarding.get('name', '')}"
+def cronjob_active(item: Object, _now: datetime) -> int:
+    """How many Jobs of a CronJob run."""
+    return len(_status(item).get("active") or ())
 
 
-def _event_source(event: Object, _now: datetime) -> str:
-    source = event.get("source") or {}
-    words = (
-        source.get("component") or event.get("reportingComponent") or "",
-        source.get("host") or event.get("reportingInstance") or "",
-    )
-    return ", ".join(word for word in words if word)
+def cronjob_last(item: Object, now: datetime) -> str:
+    """How long ago a CronJob started a Job."""
+    at = _status(item).get("lastScheduleTime")
+    return since(at, now) if at else "<none>"
 
 
-def _event_message(event: Object, _now: datetime) -> str:
-    return str(event.get("message") or event.get("note") or "").strip()
+def event_last_seen(event: Object, now: datetime) -> str:
+    """How long ago something happened the last time."""
+    last = (event.get("series") or {}).get("lastObservedTime") or event.get("lastTimestamp")
+    return since(last or event.get("eventTime") or event.get("firstTimestamp"), now)
 
 
-def _event_count(event: Object, _now: datetime) -> int:
-    return int((event.get("series") or {}).get("count") or event.get("count") or 1)
-
-
-def _event_first_seen(event: Object, now: datetime) -> str:
+def event_first_seen(event: Object, now: datetime) -> str:
+    """How long ago something happened the first time."""
     return since(event.get("firstTimestamp") or event.get("eventTime"), now)
 
 
-def _data_count(item: Object, _now: datetime) -> int:
+def event_object(event: Object, _now: datetime) -> str:
+    """To what something happened."""
+    regarding = event.get("involvedObject") or {}
+    return f"{str(regarding.get('kind', '')).lower()}/{regarding.get('name', '')}"
+
+
+def event_source(event: Object, _now: datetime) -> str:
+    """Who says that something happened."""
+    source = event.get("source") or {}
+    component = source.get("component") or event.get("reportingComponent")
+    return ", ".join(filter(None, (component, source.get("host") or event.get("reportingInstance"))))
+
+
+def event_message(event: Object, _now: datetime) -> str:
+    """Say what happened."""
+    return str(event.get("message") or "").strip()
+
+
+def event_count(event: Object, _now: datetime) -> int:
+    """How often something happened."""
+    return int((event.get("series") or {}).get("count") or event.get("count") or 1)
+
+
+def data_count(item: Object, _now: datetime) -> int:
+    """How many entries a ConfigMap or Secret has."""
     return len(item.get("data") or {}) + len(item.get("binaryData") or {})
 
 
-def _definition_versions(definition: Object, _now: datetime) -> str:
+def definition_versions(definition: Object, _now: datetime) -> str:
+    """In which versions custom resources are served."""
     versions = definition["spec"].get("versions") or ()
     return ",".join(each["name"] + ("(storage)" if each.get("storage") else "") for each in versions)
 
 
-def _definition_established(definition: Object, _now: datetime) -> bool:
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
+def definition_short_names(definition: Object, _now: datetime) -> str:
+    """Short names of custom resources."""
+    return ",".join(definition["spec"]["names"].get("shortNames") or ())
 
 
-def _service_ports(service: Object, _now: datetime) -> str:
-    ports = (service.get("spec") or {}).get("ports") or ()
-    return ",".join(f"{each['port']}/{each.get('protocol', 'TCP')}" for each in ports) or "<none>"
+def definition_established(definition: Object, _now: datetime) -> bool:
+    """Whether custom resources are served."""
+    return "Established" in _true_conditions(definition)
 
 
-CELLS: dict[str, Cell] = {
-    "age": lambda item, now: since(item["metadata"].get("creationTimestamp"), now),
-    "pod-status": _pod_status,
-    "pod-ready": _pod_ready,
-    "pod-restarts": _pod_restarts,
-    "readiness-gates": _readiness_gates,
-    "node-status": _node_status,
-    "node-roles": _node_roles,
-    "internal-ip": _address("InternalIP"),
-    "external-ip": _address("ExternalIP"),
-    "containers": _container_names,
-    "images": _image_names,
-    "selector": _selector,
-    "ready-of-desired": _ready_of_desired,
-    "job-completions": _job_completions,
-    "job-status": _job_status,
-    "job-duration": _job_duration,
-    "cronjob-suspend": lambda item, _now: str(bool(item["spec"].get("suspend"))),
-    "cronjob-active": lambda item, _now: len((item.get("status") or {}).get("active") or ()),
-    "cronjob-last": lambda item, now: (
-        since(at, now) if (at := (item.get("status") or {}).get("lastScheduleTime")) else "<none>"
-    ),
-    "event-last-seen": _event_last_seen,
-    "event-first-seen": _event_first_seen,
-    "event-object": _event_object,
-    "event-source": _event_source,
-    "event-message": _event_message,
-    "event-count": _event_count,
-    "data-count": _data_count,
-    "updated-replicas": lambda item, _now: (item.get("status") or {}).get("updatedReplicas", 0),
-    "available-replicas": lambda item, _now: (item.get("status") or {}).get("availableReplicas", 0),
-    "definition-versions": _definition_versions,
-    "definition-short-names": lambda item, _now: ",".join(item["spec"]["names"].get("shortNames") or ()),
-    "definition-established": _definition_established,
-    "service-ports": _service_ports,
-    "service-selector": lambda item, _now: selector_text(
-        {"matchLabels": (item.get("spec") or {}).get("selector") or {}}
-    ),
-}
+def service_ports(service: Object, _now: datetime) -> str:
+    """Ports of a Service."""
+    return _listed([f"{each['port']}/{each.get('protocol', 'TCP')}" for each in _spec(service).get("ports") or ()])
+
+
+def service_selector(service: Object, _now: datetime) -> str:
+    """Which pods are behind a Service."""
+    return selector_text({"matchLabels": _spec(service).get("selector")})
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ",".join(words) or "<none>"
+
+
+def _spec(item: Object) -> Object:
+    return item.get("spec") or {}
+
+
+def _status(item: Object) -> Object:
+    return item.get("status") or {}
+
+
+def _conditions(item: Object) -> list[Object]:
+    return _status(item).get("conditions") or []
+
+
+def _true_conditions(item: Object) -> set[str]:
+    return {each.get("type", "") for each in _conditions(item) if each.get("status") == "True"}
+
+
+def _container_statuses(pod: Object) -> list[Object]:
+    return _status(pod).get("containerStatuses") or []
+
+
+def _containers(item: Object) -> list[Object]:
+    """Containers of a pod, or of a template."""
+    pod_spec = _spec(_spec(item).get("template") or item)
+    return pod_spec.get("containers") or []

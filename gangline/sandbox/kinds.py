@@ -3,6 +3,8 @@
 A CustomResourceDefinition becomes a row like these at run time (`strategies.definitions`).
 """
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -16,11 +18,15 @@ class GroupResource(NamedTuple):
 
 
 class Column(Struct, frozen=True):
-    """A column of the server-side table; `path` is a JSONPath, or the name of a function in `tables`."""
+    """A column of the server-side table.
+
+    `source` is a JSONPath, with a `|` before what stands there when nothing is found, or makes cells of an object and
+    the time.
+    """
 
     name: str
     type: str
-    path: str
+    source: str | Callable[[dict[str, Any], datetime], Any]
     priority: int = 0
     description: str = ""
     format: str = ""
@@ -127,95 +133,69 @@ _EVENT_FIELDS_NEW = tuple(
     if field != "source"
 )
 
-NAMESPACES = Kind(
-    group="",
-    version="v1",
-    plural="namespaces",
-    kind="Namespace",
-    namespaced=False,
-    short_names=("ns",),
+
+def _built_in(names: str, **more: Any) -> Kind:
+    """Return a row from apiVersion, kind and short names, with the plural that English has for the kind."""
+    api_version, kind, *short_names = names.split()
+    group, _, version = api_version.rpartition("/")
+    name = kind.lower()
+    plural = name[:-1] + "ies" if name.endswith("y") else name + ("es" if name.endswith("s") else "s")
+    return Kind(group=group, version=version, plural=plural, kind=kind, short_names=tuple(short_names), **more)
+
+
+_GENERATIONS: dict[str, Any] = {"counts_generation": True, "subresources": ("status",)}
+_WORKLOAD: dict[str, Any] = {**_GENERATIONS, "categories": ("all",)}
+_SCALED: dict[str, Any] = {
+    **_WORKLOAD,
+    "subresources": ("status", "scale"),
+    "scale_paths": ("spec.replicas", "status.replicas", "spec.selector"),
+}
+_POSTED: dict[str, Any] = {"verbs": ("create",)}
+_GLOBAL: dict[str, Any] = {"namespaced": False}
+
+NAMESPACES = _built_in(
+    "v1 Namespace ns",
+    **_GLOBAL,
     subresources=("status", "finalize"),
     verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
     selectable=("status.phase",),
 )
-PODS = Kind(
-    group="",
-    version="v1",
-    plural="pods",
-    kind="Pod",
-    short_names=("po",),
+PODS = _built_in(
+    "v1 Pod po",
     categories=("all",),
     subresources=("status", "binding", "eviction", "ephemeralcontainers", "resize"),
     counts_generation=True,
     returns_deleted=True,
     selectable=_POD_FIELDS,
 )
-CUSTOM_RESOURCE_DEFINITIONS = Kind(
-    group="apiextensions.k8s.io",
-    version="v1",
-    plural="customresourcedefinitions",
-    kind="CustomResourceDefinition",
-    namespaced=False,
-    short_names=("crd", "crds"),
+CUSTOM_RESOURCE_DEFINITIONS = _built_in(
+    "apiextensions.k8s.io/v1 CustomResourceDefinition crd crds",
+    **_GLOBAL,
+    **_GENERATIONS,
     categories=("api-extensions",),
-    subresources=("status",),
-    counts_generation=True,
 )
-PRIORITY_CLASSES = Kind(
-    group="scheduling.k8s.io",
-    version="v1",
-    plural="priorityclasses",
-    kind="PriorityClass",
-    namespaced=False,
-    short_names=("pc",),
-    counts_generation=True,
-)
-POD_DISRUPTION_BUDGETS = Kind(
-    group="policy",
-    version="v1",
-    plural="poddisruptionbudgets",
-    kind="PodDisruptionBudget",
-    short_names=("pdb",),
-    subresources=("status",),
-    counts_generation=True,
-)
-EVENTS = Kind(
-    group="",
-    version="v1",
-    plural="events",
-    kind="Event",
-    short_names=("ev",),
-    creates_on_update=True,
-    selectable=_EVENT_FIELDS,
-)
-NEW_EVENTS = Kind(
-    group="events.k8s.io",
-    version="v1",
-    plural="events",
-    kind="Event",
-    short_names=("ev",),
+PRIORITY_CLASSES = _built_in("scheduling.k8s.io/v1 PriorityClass pc", **_GLOBAL, counts_generation=True)
+POD_DISRUPTION_BUDGETS = _built_in("policy/v1 PodDisruptionBudget pdb", **_GENERATIONS)
+EVENTS = _built_in("v1 Event ev", creates_on_update=True, selectable=_EVENT_FIELDS)
+NEW_EVENTS = _built_in(
+    "events.k8s.io/v1 Event ev",
     creates_on_update=True,
     selectable=_EVENT_FIELDS_NEW,
     stored_as="v1",
     renames=_EVENT_RENAMES,
 )
-SERVICE_ACCOUNTS = Kind(
-    group="", version="v1", plural="serviceaccounts", kind="ServiceAccount", short_names=("sa",), returns_deleted=True
+SERVICE_ACCOUNTS = _built_in("v1 ServiceAccount sa", returns_deleted=True)
+NODES = _built_in(
+    "v1 Node no",
+    **_GLOBAL,
+    subresources=("status",),
+    keeps_first_status=True,
+    selectable=("spec.unschedulable",),
 )
-# Kinds that are only posted.
-BINDINGS = Kind(group="", version="v1", plural="bindings", kind="Binding", verbs=("create",))
-EVICTIONS = Kind(group="policy", version="v1", plural="evictions", kind="Eviction", verbs=("create",))
-ACCESS_REVIEWS, RULES_REVIEWS = (
-    Kind(
-        group="authorization.k8s.io",
-        version="v1",
-        plural=f"{kind.lower()}s",
-        kind=kind,
-        namespaced=False,
-        verbs=("create",),
-    )
-    for kind in ("SelfSubjectAccessReview", "SelfSubjectRulesReview")
-)
+BINDINGS = _built_in("v1 Binding", **_POSTED)
+EVICTIONS = _built_in("policy/v1 Eviction", **_POSTED)
+ACCESS_REVIEWS = _built_in("authorization.k8s.io/v1 SelfSubjectAccessReview", **_POSTED, **_GLOBAL)
+RULES_REVIEWS = _built_in("authorization.k8s.io/v1 SelfSubjectRulesReview", **_POSTED, **_GLOBAL)
 BUILT_IN: tuple[Kind, ...] = (
     NAMESPACES,
     PODS,
@@ -224,156 +204,33 @@ BUILT_IN: tuple[Kind, ...] = (
     RULES_REVIEWS,
     EVENTS,
     SERVICE_ACCOUNTS,
-    Kind(
-        group="",
-        version="v1",
-        plural="nodes",
-        kind="Node",
-        namespaced=False,
-        short_names=("no",),
-        subresources=("status",),
-        keeps_first_status=True,
-        selectable=("spec.unschedulable",),
-    ),
-    Kind(group="", version="v1", plural="configmaps", kind="ConfigMap", short_names=("cm",)),
-    Kind(group="", version="v1", plural="secrets", kind="Secret", selectable=("type",)),
-    Kind(
-        group="",
-        version="v1",
-        plural="services",
-        kind="Service",
-        short_names=("svc",),
+    NODES,
+    _built_in("v1 ConfigMap cm"),
+    _built_in("v1 Secret", selectable=("type",)),
+    _built_in(
+        "v1 Service svc",
         categories=("all",),
         subresources=("status",),
         returns_deleted=True,
         selectable=("spec.clusterIP", "spec.type"),
     ),
-    Kind(
-        group="",
-        version="v1",
-        plural="persistentvolumes",
-        kind="PersistentVolume",
-        namespaced=False,
-        short_names=("pv",),
-        subresources=("status",),
-        returns_deleted=True,
-    ),
-    Kind(
-        group="",
-        version="v1",
-        plural="persistentvolumeclaims",
-        kind="PersistentVolumeClaim",
-        short_names=("pvc",),
-        subresources=("status",),
-        returns_deleted=True,
-    ),
-    Kind(
-        group="apps",
-        version="v1",
-        plural="replicasets",
-        kind="ReplicaSet",
-        short_names=("rs",),
-        categories=("all",),
-        subresources=("status", "scale"),
-        counts_generation=True,
-        selectable=("status.replicas",),
-        scale_paths=("spec.replicas", "status.replicas", "spec.selector"),
-    ),
-    Kind(
-        group="apps",
-        version="v1",
-        plural="deployments",
-        kind="Deployment",
-        short_names=("deploy",),
-        categories=("all",),
-        subresources=("status", "scale"),
-        counts_generation=True,
-        scale_paths=("spec.replicas", "status.replicas", "spec.selector"),
-    ),
-    Kind(
-        group="apps",
-        version="v1",
-        plural="statefulsets",
-        kind="StatefulSet",
-        short_names=("sts",),
-        categories=("all",),
-        subresources=("status", "scale"),
-        counts_generation=True,
-        scale_paths=("spec.replicas", "status.replicas", "spec.selector"),
-    ),
-    Kind(
-        group="apps",
-        version="v1",
-        plural="daemonsets",
-        kind="DaemonSet",
-        short_names=("ds",),
-        categories=("all",),
-        subresources=("status",),
-        counts_generation=True,
-    ),
-    Kind(
-        group="batch",
-        version="v1",
-        plural="jobs",
-        kind="Job",
-        categories=("all",),
-        subresources=("status",),
-        orphans_by_default=True,
-        counts_generation=True,
-        selectable=("status.successful",),
-    ),
-    Kind(
-        group="batch",
-        version="v1",
-        plural="cronjobs",
-        kind="CronJob",
-        short_names=("cj",),
-        categories=("all",),
-        subresources=("status",),
-        counts_generation=True,
-    ),
+    _built_in("v1 PersistentVolume pv", **_GLOBAL, subresources=("status",), returns_deleted=True),
+    _built_in("v1 PersistentVolumeClaim pvc", subresources=("status",), returns_deleted=True),
+    _built_in("apps/v1 ReplicaSet rs", **_SCALED, selectable=("status.replicas",)),
+    _built_in("apps/v1 Deployment deploy", **_SCALED),
+    _built_in("apps/v1 StatefulSet sts", **_SCALED),
+    _built_in("apps/v1 DaemonSet ds", **_WORKLOAD),
+    _built_in("batch/v1 Job", **_WORKLOAD, orphans_by_default=True, selectable=("status.successful",)),
+    _built_in("batch/v1 CronJob cj", **_WORKLOAD),
     CUSTOM_RESOURCE_DEFINITIONS,
-    Kind(
-        group="coordination.k8s.io",
-        version="v1",
-        plural="leases",
-        kind="Lease",
-        creates_on_update=True,
-        unconditional_update=False,
-    ),
+    _built_in("coordination.k8s.io/v1 Lease", creates_on_update=True, unconditional_update=False),
     NEW_EVENTS,
-    Kind(
-        group="networking.k8s.io",
-        version="v1",
-        plural="networkpolicies",
-        kind="NetworkPolicy",
-        short_names=("netpol",),
-        counts_generation=True,
-    ),
+    _built_in("networking.k8s.io/v1 NetworkPolicy netpol", counts_generation=True),
     POD_DISRUPTION_BUDGETS,
-    Kind(
-        group="rbac.authorization.k8s.io",
-        version="v1",
-        plural="clusterroles",
-        kind="ClusterRole",
-        namespaced=False,
-    ),
-    Kind(
-        group="rbac.authorization.k8s.io",
-        version="v1",
-        plural="clusterrolebindings",
-        kind="ClusterRoleBinding",
-        namespaced=False,
-    ),
-    Kind(group="rbac.authorization.k8s.io", version="v1", plural="roles", kind="Role"),
-    Kind(group="rbac.authorization.k8s.io", version="v1", plural="rolebindings", kind="RoleBinding"),
+    _built_in("rbac.authorization.k8s.io/v1 ClusterRole", **_GLOBAL),
+    _built_in("rbac.authorization.k8s.io/v1 ClusterRoleBinding", **_GLOBAL),
+    _built_in("rbac.authorization.k8s.io/v1 Role"),
+    _built_in("rbac.authorization.k8s.io/v1 RoleBinding"),
     PRIORITY_CLASSES,
-    Kind(
-        group="storage.k8s.io",
-        version="v1",
-        plural="storageclasses",
-        kind="StorageClass",
-        namespaced=False,
-        short_names=("sc",),
-    ),
+    _built_in("storage.k8s.io/v1 StorageClass sc", **_GLOBAL),
 )

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from gangline.sandbox import failures, jsonpath
-from gangline.sandbox.cells import CELLS, since
+from gangline.sandbox.cells import since
 from gangline.sandbox.columns import columns_of
 from gangline.sandbox.kinds import Column, Kind
 from gangline.sandbox.store import Object
@@ -54,25 +54,16 @@ def _row(columns: Sequence[Column], item: Object, now: datetime, include: str) -
 
 
 def _cell(column: Column, item: Object, now: datetime) -> Any:
-    if not column.path.startswith("."):
+    if not isinstance(column.source, str):
         try:
-            return CELLS[column.path](item, now)
+            return column.source(item, now)
         except (AttributeError, KeyError, TypeError, ValueError):
             return "<invalid>"  # only an object put past validation has such a shape
-    path, _, fallback = column.path.partition("|")
+    path, _, fallback = column.source.partition("|")
     value = jsonpath.first(item, path)
     if value is None or value == "":
-        return _as_type(fallback, column.type) if fallback else ("" if column.type == "string" else None)
-    return (
-        _as_type(value, column.type)
-        if column.type != "date" or not path.startswith(".")
-        else _date(value, item, now, column)
-    )
-
-
-def _date(value: Any, item: Object, now: datetime, column: Column) -> Any:
-    is_plain_time = column.name == "Created At" and item.get("kind") == "CustomResourceDefinition"
-    return value if is_plain_time else since(value, now)
+        return _as_type(fallback, column.type) if fallback or column.type == "string" else None
+    return since(value, now) if column.type == "date" else _as_type(value, column.type)
 
 
 def _as_type(value: Any, wanted: str) -> Any:
