@@ -112,7 +112,8 @@ class Process:
             metrics,
             workers=settings.bind_concurrency,
             time_to_bind_s=self._time_to_bind_s,
-            is_known_node=self._scheduler.is_known_node,
+            plan_overtaken=self._scheduler.overtaken.plan,
+            bind_overtaken=self._scheduler.overtaken.bind,
         )
         self._recorder = EventRecorder(
             client,

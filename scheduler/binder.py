@@ -69,9 +69,9 @@ _Job = _Open | _Send | _Read
 class Binder:
     """Sends binds and reads; answers through `answer`, a synchronous callable.
 
-    `time_to_bind_s` says how long a bind that begins now may take, 0 without the lease; `is_known_node` whether
-    the node still exists, since the API server accepts a binding to a node that does not (201) and the pod is lost
-    with it.
+    `time_to_bind_s` says how long a bind that begins now may take, 0 without the lease. `plan_overtaken` and
+    `bind_overtaken` say why a plan that has waited, or a bind for this gang, should not be sent any more: the API
+    server would bind a pod to a node that does not exist (201), and start a gang that has lost a member.
     """
 
     def __init__(
@@ -82,14 +82,16 @@ class Binder:
         *,
         workers: int,
         time_to_bind_s: Callable[[], float],
-        is_known_node: Callable[[str], bool],
+        plan_overtaken: Callable[[BindGang], str | None],
+        bind_overtaken: Callable[[Bind, str], str | None],
     ) -> None:
         self._client = client
         self._answer = answer
         self._metrics = metrics
         self._workers = workers
         self._time_to_bind_s = time_to_bind_s
-        self._is_known_node = is_known_node
+        self._plan_overtaken = plan_overtaken
+        self._bind_overtaken = bind_overtaken
         self._jobs: asyncio.PriorityQueue[tuple[_Lane, int, _Job]] = asyncio.PriorityQueue()
         self._sequence = count()
         self._closed = False
@@ -146,7 +148,7 @@ class Binder:
             case _Open(gang, plan):
                 await self._open(gang, plan)
             case _Send(bind, plan):
-                self._settle(bind, await self._send(bind), plan)
+                self._settle(bind, await self._send(bind, plan.gang), plan)
             case _Read(read):
                 self._answer(await self._read(read))
             case _:
@@ -160,7 +162,7 @@ class Binder:
             for bind in gang.binds:
                 self._settle(bind, _refused(bind, *obstacle), plan)
             return
-        result = await self._send(first)
+        result = await self._send(first, gang.gang)
         self._settle(first, result, plan)
         for bind in rest:
             if isinstance(result, Refused):
@@ -172,12 +174,11 @@ class Binder:
     async def _obstacle(self, gang: BindGang) -> tuple[Refusal, str] | None:
         if self._closed:
             return Refusal.DROPPED, "the scheduler is stopping"
-        missing = sorted({bind.node for bind in gang.binds if not self._is_known_node(bind.node)})
-        if missing:
-            return Refusal.DROPPED, f"node {missing[0]} has gone since the plan was made"
-        if gang.confirm is None:
-            return None
-        return await self._version_obstacle(gang.confirm)
+        obstacle = await self._version_obstacle(gang.confirm) if gang.confirm is not None else None
+        if obstacle is not None:
+            return obstacle
+        reason = self._plan_overtaken(gang)
+        return (Refusal.OVERTAKEN, reason) if reason is not None else None
 
     async def _version_obstacle(self, known: GroupVersion) -> tuple[Refusal, str] | None:
         try:
@@ -188,12 +189,13 @@ class Binder:
             return Refusal.DROPPED, f"the PodGroup could not be read: {error}"
         return _difference(known, group.metadata)
 
-    async def _send(self, bind: Bind) -> Bound | Refused | Unknown:
+    async def _send(self, bind: Bind, gang: str) -> Bound | Refused | Unknown:
         within_s = min(self._time_to_bind_s(), WRITE_TIMEOUT_S)
         if within_s <= 0:
             return _refused(bind, Refusal.DROPPED, "the lease is not held")
-        if not self._is_known_node(bind.node):
-            return _refused(bind, Refusal.DROPPED, f"node {bind.node} has gone since the plan was made")
+        reason = self._bind_overtaken(bind, gang)
+        if reason is not None:
+            return _refused(bind, Refusal.OVERTAKEN, reason)
         started = perf_counter()
         try:
             await self._client.bind(Key(bind.namespace, bind.name), bind.uid, bind.node, within_s=within_s)
@@ -238,6 +240,9 @@ class Binder:
         match result:
             case Bound():
                 self._metrics.binds.labels("bound").inc()
+            case Refused(refusal=Refusal.OVERTAKEN, message=message):
+                self._metrics.binds.labels(Refusal.OVERTAKEN.value.lower()).inc()
+                log.debug("bind_overtaken", gang=plan.gang, uid=bind.uid, step=plan.step, message=message)
             case Refused(refusal=refusal, message=message):
                 self._metrics.binds.labels(refusal.value.lower()).inc()
                 _warn("bind_refused", bind, plan, refusal=refusal.value, message=message)

@@ -233,6 +233,18 @@ def test_history_excuses_a_bind_that_was_on_its_way_when_a_sibling_was_deleted()
     assert history.excused == {"ns/g"}
 
 
+def test_history_excuses_a_gang_that_another_hand_began() -> None:
+    history = judge.History()
+    history.apply("PodGroup", "ADDED", group())
+    history.apply("Pod", "ADDED", pod("a"))
+    history.bound_by_others.add(pod("a")["metadata"]["uid"])
+
+    history.apply("Pod", "MODIFIED", pod("a", node="n"))
+
+    assert history.most_half_started == 0
+    assert history.excused == {"ns/g"}
+
+
 def test_history_does_not_excuse_a_gang_that_was_never_complete() -> None:
     history = judge.History()
     history.apply("PodGroup", "ADDED", group())

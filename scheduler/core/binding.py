@@ -8,6 +8,7 @@ An intent ends by an observation or by a definite refusal, never by time: a dead
       |--Foreign--> Elsewhere --observed--> (over)
       |--Lost-----> Lost --gone--> (over)
       |--Forbidden, Stale, Dropped--> (over): the gang is decided again after a while
+      |--Overtaken--> (over): the gang is decided again at once
 """
 
 from collections.abc import Sequence
@@ -95,6 +96,8 @@ class Binding:
                 self._set_back(member, intent, _refusal_text(member, intent, result), now)
             case Refusal.STALE:
                 self._set_back(member, intent, None, now)
+            case Refusal.OVERTAKEN:
+                self._end(member)
             case _:
                 assert_never(result.refusal)
 

@@ -162,6 +162,8 @@ class Refusal(StrEnum):
     """400, 403, 422: this pod and node are kept apart for a while."""
     STALE = "Stale"
     """Nothing was sent: the PodGroup has a newer version than the one that was planned with."""
+    OVERTAKEN = "Overtaken"
+    """Nothing was sent: what was observed since the plan was made speaks against it; the gang is decided again at once."""
     DROPPED = "Dropped"
     """Nothing was sent, or the answer (401, a redirect) says nothing of this pod and node: the gang tries again later."""
 

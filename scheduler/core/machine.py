@@ -38,6 +38,7 @@ from scheduler.core.holds import Holds
 from scheduler.core.instructions import Instruction
 from scheduler.core.model.member_class import ClassTable
 from scheduler.core.observing import Observing
+from scheduler.core.overtaken import Overtaken
 from scheduler.core.setbacks import Setbacks
 from scheduler.core.triage import Triage
 from scheduler.core.views import Views, Waits
@@ -90,6 +91,7 @@ class Scheduler:
             deadlines=self._deadlines,
             instructions=self._instructions,
         )
+        self.overtaken = Overtaken(self._cache, self._gangs)
         self._conditions = Conditions(self._gangs, self._deadlines, self._instructions)
         self._holds = Holds(self._cache, self._gangs, self._classes, self._deadlines)
         self._deciding = Deciding(
@@ -236,10 +238,6 @@ class Scheduler:
         self._deciding.forget_failures()
         for key in self._backlog.wake(gains):
             self._triage.look_at(key, now)
-
-    def is_known_node(self, name: str) -> bool:
-        """Tell whether the node exists, as far as observed."""
-        return self._cache.has_node(name)
 
     def sizes(self) -> Sizes:
         """Count what is cached and where the gangs are."""

@@ -55,6 +55,26 @@ async def test_a_first_bind_that_is_refused_leaves_nothing_bound() -> None:
         await cluster.until(lambda: cluster.running("g") == 4, "it is tried again", SMALL_WAITS_S)
 
 
+async def test_a_member_deleted_while_the_bind_of_its_sibling_is_on_its_way_leaves_it_alone_and_that_is_seen() -> None:
+    async with running_cluster(nodes(2, cpu="1")) as cluster:
+        await cluster.faults(on_binds(Delay(2.0), count=1))
+        await cluster.create(*gang("g", 2))
+        await eventually(lambda: first_has_struck(cluster), "the first bind is on its way")
+        await cluster.delete("Pod", "g-1", grace_period_s=0)
+
+        await cluster.until(lambda: cluster.bound("g") == 1, "the bind arrives")
+        await cluster.until(lambda: cluster.phase("g") == "Pending", "the group says that it lacks a member")
+        await cluster.catch_up()
+        assert cluster.history.excused == {"default/g"}
+
+        await cluster.create(*pods(1, "g-again", "g", requests={"cpu": 1}))
+        await cluster.until(lambda: cluster.bound("g") == 2, "the gang is repaired")
+
+
+async def first_has_struck(cluster: Cluster) -> bool:
+    return await cluster.struck() == [1]
+
+
 async def test_a_refused_condition_is_written_later() -> None:
     async with running_cluster(nodes(1, cpu="1")) as cluster:
         await cluster.faults(Rule(verb="patch", resource="pods", subresource="status", fault=Refuse(500), count=2))

@@ -53,13 +53,21 @@ async def binding(
     *,
     workers: int = 4,
     time_to_bind_s: Callable[[], float] = lambda: 60.0,
-    nodes: frozenset[str] = frozenset({"n1"}),
+    plan_overtaken: Callable[[BindGang], str | None] = lambda _: None,
+    bind_overtaken: Callable[[Bind, str], str | None] = lambda *_: None,
 ) -> AsyncIterator[Harness]:
     results: asyncio.Queue[Result] = asyncio.Queue()
     async with (
         ScriptedApi(script) as api,
         connect(api.kubeconfig(directory), user_agent="test") as client,
-        working(client, results, workers=workers, time_to_bind_s=time_to_bind_s, nodes=nodes) as binder,
+        working(
+            client,
+            results,
+            workers=workers,
+            time_to_bind_s=time_to_bind_s,
+            plan_overtaken=plan_overtaken,
+            bind_overtaken=bind_overtaken,
+        ) as binder,
     ):
         yield Harness(binder, api, results)
 
@@ -71,7 +79,8 @@ async def working(
     *,
     workers: int = 1,
     time_to_bind_s: Callable[[], float],
-    nodes: frozenset[str] = frozenset({"n1"}),
+    plan_overtaken: Callable[[BindGang], str | None] = lambda _: None,
+    bind_overtaken: Callable[[Bind, str], str | None] = lambda *_: None,
 ) -> AsyncIterator[Binder]:
     binder = Binder(
         client,
@@ -79,7 +88,8 @@ async def working(
         Metrics(CollectorRegistry()),
         workers=workers,
         time_to_bind_s=time_to_bind_s,
-        is_known_node=nodes.__contains__,
+        plan_overtaken=plan_overtaken,
+        bind_overtaken=bind_overtaken,
     )
     running = asyncio.create_task(binder.run())
     try:
@@ -261,12 +271,52 @@ async def test_a_bind_that_hangs_is_unknown_once_its_time_is_over(tmp_path: Path
             assert isinstance(await results.get(), Unknown)
 
 
-async def test_nothing_is_sent_to_a_node_that_has_gone(tmp_path: Path) -> None:
-    async with binding(lambda _: status(201), tmp_path, nodes=frozenset()) as harness:
-        results = await harness.outcome(BindGang(gang="g", binds=binds("a", "b"), nothing_bound=True), 2)
+async def test_nothing_is_sent_of_a_plan_that_was_overtaken_while_it_waited_for_a_worker(tmp_path: Path) -> None:
+    overtaken: set[str] = set()
 
-    assert not harness.api.asked
-    assert all(isinstance(result, Refused) for result in results)
+    def script(asked: Asked) -> Answer:
+        overtaken.add("two")
+        return status(201)
+
+    def plan_overtaken(plan: BindGang) -> str | None:
+        return "node n1 has gone" if plan.gang in overtaken else None
+
+    async with binding(script, tmp_path, workers=1, plan_overtaken=plan_overtaken) as harness:
+        harness.binder.submit(BindGang(gang="one", binds=binds("a"), nothing_bound=True), STEP)
+        results = await harness.outcome(BindGang(gang="two", binds=binds("b", "c"), nothing_bound=True), 3)
+
+    assert [asked.path for asked in harness.api.asked] == [BINDING.format("a")]
+    assert [(result.uid, result.refusal, result.message) for result in results if isinstance(result, Refused)] == [
+        ("uid-b", Refusal.OVERTAKEN, "node n1 has gone"),
+        ("uid-c", Refusal.OVERTAKEN, "node n1 has gone"),
+    ]
+
+
+async def test_a_plan_is_looked_at_after_its_group_was_confirmed(tmp_path: Path) -> None:
+    overtaken: list[str] = []
+
+    def script(asked: Asked) -> Answer:
+        overtaken.append("a member has gone")
+        return Answer(200, {"metadata": {"uid": "g1", "resourceVersion": "5"}})
+
+    confirm = GroupVersion(namespace="ns", name="g", uid="g1", resource_version="5")
+    async with binding(script, tmp_path, plan_overtaken=lambda _: overtaken[0] if overtaken else None) as harness:
+        gang = BindGang(gang="g", binds=binds("a", "b"), nothing_bound=True, confirm=confirm)
+        results = await harness.outcome(gang, 2)
+
+    assert [asked.path for asked in harness.api.asked] == [GROUP]
+    assert [result.refusal for result in results if isinstance(result, Refused)] == [Refusal.OVERTAKEN] * 2
+
+
+async def test_a_bind_of_a_started_gang_that_was_overtaken_stops_nobody_else(tmp_path: Path) -> None:
+    def bind_overtaken(bind: Bind, gang: str) -> str | None:
+        return f"{bind.name} has left {gang}" if bind.name == "b" else None
+
+    async with binding(lambda _: status(201), tmp_path, workers=1, bind_overtaken=bind_overtaken) as harness:
+        results = await harness.outcome(BindGang(gang="g", binds=binds("a", "b", "c"), nothing_bound=True), 3)
+
+    assert results[1] == Refused(uid="uid-b", attempt=7, refusal=Refusal.OVERTAKEN, message="b has left g")
+    assert kinds(results) == ["Bound", "Refused", "Bound"]
 
 
 async def test_a_gang_that_has_begun_is_finished_before_another_begins(tmp_path: Path) -> None:

@@ -49,7 +49,13 @@ async def looping(directory: Path) -> AsyncIterator[Harness]:
         connect(api.kubeconfig(directory), user_agent="test") as client,
     ):
         binder = Binder(
-            client, inbox.answer, metrics, workers=1, time_to_bind_s=lambda: 60.0, is_known_node=scheduler.is_known_node
+            client,
+            inbox.answer,
+            metrics,
+            workers=1,
+            time_to_bind_s=lambda: 60.0,
+            plan_overtaken=scheduler.overtaken.plan,
+            bind_overtaken=scheduler.overtaken.bind,
         )
         recorder = EventRecorder(client, component="gangline", instance="test")
         writer = StatusWriter(client, recorder, inbox.answer, metrics, clock=clock, rate=1.0, binds_wait=binder.is_busy)

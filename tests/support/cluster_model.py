@@ -28,6 +28,7 @@ from scheduler.core.events import (
     Unknown,
 )
 from scheduler.core.instructions import Announce, Bind, BindGang, Instruction, ReadPod, WriteCondition
+from scheduler.core.overtaken import Overtaken
 from tests.support.builders import EPOCH, at
 from tests.support.script import gone, observed
 
@@ -53,6 +54,7 @@ class _Open(NamedTuple):
 
 class _Send(NamedTuple):
     bind: Bind
+    gang: str
 
 
 _Job = _Open | _Send | ReadPod | WriteCondition
@@ -61,7 +63,8 @@ _Job = _Open | _Send | ReadPod | WriteCondition
 class ClusterModel:
     """The truth, what of it has not been delivered yet, and what has been ordered and not been done yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, overtaken: Overtaken) -> None:
+        self._overtaken = overtaken
         self.objects: dict[ObjectName, Object] = {}
         self.delivered: dict[ObjectName, Object] = {}
         self.pending: dict[ObjectName, deque[Event]] = {}
@@ -195,7 +198,7 @@ class ClusterModel:
                     self.jobs.append(_Open(instruction))
                 case BindGang():
                     self._drop_conditions(instruction)
-                    self.jobs += [_Send(bind) for bind in instruction.binds]
+                    self.jobs += [_Send(bind, instruction.gang) for bind in instruction.binds]
                 case ReadPod() | WriteCondition():
                     self.jobs.append(instruction)
                 case Announce():
@@ -219,8 +222,8 @@ class ClusterModel:
         match job:
             case _Open(gang):
                 self._open(gang, fault)
-            case _Send(bind):
-                self._settle(self._send(bind, fault))
+            case _Send(bind, gang):
+                self._settle(self._send(bind, gang, fault))
             case ReadPod():
                 self._settle(self._read(job, fault))
             case WriteCondition():
@@ -242,18 +245,23 @@ class ClusterModel:
             if seen != (known.uid, known.resource_version):
                 self._refuse_all(gang.binds, Refusal.STALE)
                 return
-        result = self._send(first, fault)
+        if self._overtaken.plan(gang) is not None:
+            self._refuse_all(gang.binds, Refusal.OVERTAKEN)
+            return
+        result = self._send(first, gang.gang, fault)
         self._settle(result)
         if isinstance(result, Refused):
             self._refuse_all(tuple(rest), Refusal.DROPPED)
         else:
-            self.jobs += [_Send(bind) for bind in rest]
+            self.jobs += [_Send(bind, gang.gang) for bind in rest]
 
     def _refuse_all(self, binds: tuple[Bind, ...], refusal: Refusal) -> None:
         for bind in binds:
             self._settle(Refused(uid=bind.uid, attempt=bind.attempt, refusal=refusal, message="dropped"))
 
-    def _send(self, bind: Bind, fault: Fault) -> Bound | Refused | Unknown:
+    def _send(self, bind: Bind, gang: str, fault: Fault) -> Bound | Refused | Unknown:
+        if self._overtaken.bind(bind, gang) is not None:
+            return _refusal(bind, Refusal.OVERTAKEN)
         unknown = Unknown(uid=bind.uid, attempt=bind.attempt, message="timeout")
         if fault is Fault.FORBIDDEN:
             return _refusal(bind, Refusal.FORBIDDEN)

@@ -336,8 +336,9 @@ class History:
     """Judges a recorded watch, change by change: how many gangs are partly bound at each prefix.
 
     A gang is in `partial` while it has members bound and no quorum. It is in `half_started` if nothing but binds has
-    brought it there, and in `excused` if something else has: a member was lost, relabelled or bound by another hand,
-    minMember was raised, or a node or member of a complete gang went away while its binds were in flight.
+    brought it there, and in `excused` if something else has: a member was lost, relabelled or bound by another hand
+    (a pod of `bound_by_others`, by UID), minMember was raised, or a node or member of a complete gang went away while
+    its binds were in flight.
     """
 
     def __init__(self, scheduler_names: Sequence[str] = SCHEDULER_NAMES) -> None:
@@ -351,6 +352,7 @@ class History:
         self._half_started: set[str] = set()
         self._shrunk: set[str] = set()
         self._bindings: dict[str, str] = {}
+        self.bound_by_others: set[str] = set()
         self.revision = 0
         self.most_partial = 0
         self.most_half_started = 0
@@ -421,7 +423,8 @@ class History:
             if type_ != "DELETED":
                 self._pods[subject][uid] = pod
                 self._subjects[uid] = subject
-                self._weigh(subject, by_bind=before == subject and not was_bound and uid in self._bindings)
+                is_bind = before == subject and not was_bound and uid in self._bindings
+                self._weigh(subject, by_bind=is_bind and uid not in self.bound_by_others)
 
     def _check_binding(self, pod: Pod) -> None:
         before = self._bindings.get(pod.metadata.uid, "")

@@ -150,7 +150,9 @@ class Storm:
         waiting = {key: one for key, one in self._cluster.pods.items() if not one.spec.node_name}
         one, node = self._any(waiting), self._any(self._cluster.nodes)
         if one is not None and node is not None:
-            await self._try("foreign bind", self._cluster.client.bind(one, waiting[one].metadata.uid, node.name))
+            uid = waiting[one].metadata.uid
+            self._cluster.history.bound_by_others.add(uid)
+            await self._try("foreign bind", self._cluster.client.bind(one, uid, node.name))
 
     async def _put_unreadable_pod(self) -> None:
         node = self._any(self._cluster.nodes)

@@ -42,8 +42,8 @@ class Storm(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.model = ClusterModel()
         self.scheduler = Scheduler()
+        self.model = ClusterModel(self.scheduler.overtaken)
         self.now = 0.0
         self.pods_made = 0
         self.step_is_sound: list[str] = []
@@ -399,6 +399,7 @@ SITUATIONS = (
     "refused: Forbidden",
     "refused: Stale",
     "refused: Dropped",
+    "refused: Overtaken",
     "condition: Written",
     "condition: Conflict",
     "condition: Lost",
@@ -417,7 +418,7 @@ def test_a_seeded_storm_meets_every_situation() -> None:
     run_state_machine_as_test(
         Seeded,
         settings=settings(
-            max_examples=100,
+            max_examples=300,
             stateful_step_count=50,
             deadline=None,
             database=None,
