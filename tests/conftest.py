@@ -9,7 +9,10 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import backends
+from tests.controlplane.build import BuildError
+from tests.support import backends, usage
+from tests.support.given_cluster import ClusterRefusedError, given
+from tests.support.summary import Summary
 
 # `dev` finds new examples on every run; `ci`, where the variable CI is set, finds the same ones everywhere, so that a
 # change lands or not by what it changes; `deep` looks for an hour.
@@ -17,6 +20,9 @@ settings.register_profile("dev", max_examples=50, deadline=None, suppress_health
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=100, derandomize=True)
 settings.register_profile("deep", settings.get_profile("dev"), max_examples=10_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+OWN = "built"
+"""The fixture of tests that start servers of their own: on a cluster that was given they are left out."""
 
 # A shell that starts the tests in the background lets them ignore SIGINT, and so would every process that they start and
 # mean to interrupt.
@@ -34,20 +40,42 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     backends.choose(config.getoption("backend"))
+    config.pluginmanager.register(Summary(config), "summary")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if session.config.getoption("collectonly"):
+        return
+    if given() and session.config.getoption("backend") == usage.REAL and hasattr(session.config, "workerinput"):
+        raise pytest.UsageError("on a cluster that was given tests run in one process: each empties it")
+    try:
+        asyncio.run(backends.chosen().prepare())
+    except (BuildError, ClusterRefusedError) as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     asyncio.run(backends.chosen().close(failed=bool(session.testsfailed)))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("backend") != "sandbox":
-        elsewhere = [item for item in items if item.get_closest_marker("sandbox")]
-        config.hook.pytest_deselected(items=elsewhere)
-        items[:] = [item for item in items if item not in elsewhere]
+        leave_out(config, items, [item for item in items if item.get_closest_marker("sandbox")])
+        if given():
+            ours = [item for item in items if OWN in getattr(item, "fixturenames", ())]
+            summary = config.pluginmanager.get_plugin("summary")
+            assert isinstance(summary, Summary)
+            summary.left_out = len(ours)
+            leave_out(config, items, ours)
     for item in items:
         if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.function):
             item.fixturenames.insert(0, "no_leaked_tasks")
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: list[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=unwanted)
+    items[:] = [item for item in items if item not in unwanted]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.comparison.servers import Answers, of_real_server
+from tests.controlplane.build import binaries, release
 
 PATH: Final = Path(__file__).with_name("recorded.jsonl")
 
@@ -38,4 +39,4 @@ def _line(name: str, answer: Any) -> str:
 
 
 if __name__ == "__main__":
-    write(asyncio.run(of_real_server()))
+    write(asyncio.run(of_real_server(binaries(release()))))

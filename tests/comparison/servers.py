@@ -1,12 +1,13 @@
 """The two servers that are compared, each started empty, asked everything and stopped."""
 
+from pathlib import Path
 from typing import Any
 
 from gangline.sandbox.server import ApiServer
 from tests.comparison.sending import Server, answers
 from tests.comparison.stories import STORIES
-from tests.controlplane.build import binaries, release
-from tests.support.controlplane import ADMIN, ControlPlane
+from tests.support.controlplane import ControlPlane
+from tests.support.real_cluster import ADMIN
 
 Answers = dict[str, dict[str, Any]]
 
@@ -17,8 +18,8 @@ async def of_sandbox() -> Answers:
         return await answers(Server(url=server.url), STORIES)
 
 
-async def of_real_server() -> Answers:
-    """What a real API server answers, of the newest version; all its admission plugins at work, no controllers."""
-    async with ControlPlane(binaries(release()), controllers=False, without_plugins=()) as plane:
+async def of_real_server(built: Path) -> Answers:
+    """What a real API server of these binaries answers; all its admission plugins at work, no controllers."""
+    async with ControlPlane(built, controllers=False, without_plugins=()) as plane:
         authority = str(plane.directory / "ca.crt")
         return await answers(Server(url=plane.url, token=f"token-of-{ADMIN}", authority=authority), STORIES)

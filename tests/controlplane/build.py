@@ -67,6 +67,11 @@ def release(name: str | None = None) -> Release:
     return known[name]
 
 
+def chosen() -> Release:
+    """The version that `CONTROLPLANE` names, else the newest. Raises BuildError."""
+    return release(os.environ.get("CONTROLPLANE") or None)
+
+
 def binaries(wanted: Release) -> Path:
     """Build what is missing, and return the directory of the five. Raises BuildError."""
     if assets := os.environ.get("KUBEBUILDER_ASSETS"):

@@ -14,7 +14,7 @@ from gangline.kube.wire.resources import Resource
 from tests.support import bad_pods, bad_rest
 from tests.support.backends import ensure_pod_groups
 from tests.support.bad_objects import NAMESPACE, Row, Server
-from tests.support.controlplane import ControlPlane
+from tests.support.real_cluster import RealCluster
 
 BY_KIND: Final = {value.kind: value for value in vars(resources).values() if isinstance(value, Resource)} | {
     "PriorityClass": resources.PRIORITY_CLASSES
@@ -47,8 +47,8 @@ async def refusal_of(client: Client, body: dict[str, Any]) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")  # large objects are what this is about
-async def test_a_real_server_refuses_what_the_table_says(plane: ControlPlane, tmp_path: Path) -> None:
-    async with connect(str(plane.kubeconfig(tmp_path / "kubeconfig")), user_agent="test") as client:
+async def test_a_real_server_refuses_what_the_table_says(real: RealCluster, tmp_path: Path) -> None:
+    async with connect(str(real.kubeconfig(tmp_path / "kubeconfig")), user_agent="test") as client:
         await ensure_pod_groups(client)
         surprises = {
             row.id: found or "accepted"

@@ -20,8 +20,8 @@ from gangline.kube.wire.resources import (
 )
 from gangline.sandbox.objects import Thing
 from tests.support.backends import without_services
-from tests.support.controlplane import ControlPlane
 from tests.support.manifests import nodes
+from tests.support.real_cluster import RealCluster
 from tests.support.services import eventually
 from tests.support.wiping import wipe
 
@@ -49,8 +49,8 @@ async def left(client: Client, *resources: Resource) -> list[str]:
     return [each.metadata.name for resource in resources for each in (await client.list(resource, Thing))[0]]
 
 
-async def test_every_step_goes_as_expected_and_nothing_is_left(plane: ControlPlane, tmp_path: Path) -> None:
-    kubeconfig = plane.kubeconfig(tmp_path / "kubeconfig")
+async def test_every_step_goes_as_expected_and_nothing_is_left(real: RealCluster, tmp_path: Path) -> None:
+    kubeconfig = real.kubeconfig(tmp_path / "kubeconfig")
     async with connect(str(kubeconfig), user_agent="test") as client:
         with suppress(NotFound):
             await client.delete(CUSTOM_RESOURCE_DEFINITIONS, Key("", DEFINITION))
@@ -61,16 +61,16 @@ async def test_every_step_goes_as_expected_and_nothing_is_left(plane: ControlPla
             assert await left(client, NODES, PODS, REPLICA_SETS, DEPLOYMENTS, JOBS) == []
             await eventually(lambda: _has_no_definition(client), "the CRD is gone too")
         finally:
-            await wipe(plane)
+            await wipe(real)
 
 
 async def _has_no_definition(client: Client) -> bool:
     return await left(client, CUSTOM_RESOURCE_DEFINITIONS) == []
 
 
-async def test_a_cluster_with_nodes_is_refused_and_left_alone(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_a_cluster_with_nodes_is_refused_and_left_alone(real: RealCluster, tmp_path: Path) -> None:
     async with without_services(nodes(2, cpu="4")) as client:
-        code, said = await demo(plane.kubeconfig(tmp_path / "kubeconfig"))
+        code, said = await demo(real.kubeconfig(tmp_path / "kubeconfig"))
         assert code == 1
         assert "this cluster has 2 nodes" in said
         assert sorted(await left(client, NODES)) == ["node-0", "node-1"]

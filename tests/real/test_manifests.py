@@ -12,6 +12,7 @@ from tests.support.cluster import running_cluster
 from tests.support.controlplane import ControlPlane
 from tests.support.kustomize import COMPONENTS, MANIFESTS, Object, of_kind, operator_definitions, render, render_with
 from tests.support.manifests import gang, nodes, pod
+from tests.support.real_cluster import RealCluster
 
 NAMESPACE: Final = "gangline-system"
 OVERLAY: Final = MANIFESTS / "overlays/default"
@@ -53,18 +54,18 @@ def resource_of(reference: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("overlay", ["default", "coscheduling-names"])
-async def test_a_real_api_server_takes_every_object(plane: ControlPlane, tmp_path: Path, overlay: str) -> None:
+async def test_a_real_api_server_takes_every_object(real: RealCluster, tmp_path: Path, overlay: str) -> None:
     definitions, everything = tmp_path / "definitions.yaml", tmp_path / "everything.yaml"
     definitions.write_text(yaml.safe_dump_all(operator_definitions()))
     everything.write_text(yaml.safe_dump_all(render_with(tmp_path, *COMPONENTS, overlay=overlay)))
     async with without_services():
-        await kubectl(plane, tmp_path, "apply", "-f", str(definitions))
-        await kubectl(plane, tmp_path, "wait", "-f", str(definitions), "--for=condition=Established")
+        await kubectl(real, tmp_path, "apply", "-f", str(definitions))
+        await kubectl(real, tmp_path, "wait", "-f", str(definitions), "--for=condition=Established")
         try:
-            said = await kubectl(plane, tmp_path, "apply", "--validate=strict", "-f", str(everything))
-            again = await kubectl(plane, tmp_path, "diff", "-f", str(everything))
+            said = await kubectl(real, tmp_path, "apply", "--validate=strict", "-f", str(everything))
+            again = await kubectl(real, tmp_path, "diff", "-f", str(everything))
         finally:
-            await kubectl(plane, tmp_path, "delete", "--wait=false", "-f", str(everything), "-f", str(definitions))
+            await kubectl(real, tmp_path, "delete", "--wait=false", "-f", str(everything), "-f", str(definitions))
     assert {line.split()[-1] for line in said.splitlines()} == {"created"}
     assert not again
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tests.controlplane.build import release
+from tests.controlplane.build import chosen
 from tests.support import backends
 from tests.support.backends import RealBackend
 from tests.support.cluster import Cluster, running_cluster
@@ -62,8 +62,8 @@ def test_no_command_is_ambiguous() -> None:
     assert [command for command in commands() if AMBIGUOUS.search(command)] == []
 
 
-async def test_every_command_shows_our_pod_groups(tmp_path: Path) -> None:
-    minor = release(os.environ.get("CONTROLPLANE") or None).minor
+async def test_every_command_shows_our_pod_groups(built: Path, tmp_path: Path) -> None:
+    minor = chosen().minor
     version = SERVED_IN.get(minor, "v1beta1")
     backend = RealBackend(
         apiserver_options=[

@@ -10,7 +10,6 @@ from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client, connect
 from gangline.kube.wire.resources import POD_GROUPS, PODS
 from gangline.sandbox.kubelets import register_nodes, run_kubelets
-from tests.controlplane.build import binaries, release
 from tests.real.test_rights import NAMESPACE, Rights
 from tests.support.backends import ensure_pod_groups
 from tests.support.cluster import Cluster, running_cluster
@@ -142,9 +141,9 @@ async def with_new_token(plane: ControlPlane, directory: Path, rights: Rights) -
     return written.rename(directory / rights.name)
 
 
-async def test_an_api_server_with_a_new_certificate_authority(tmp_path: Path) -> None:
+async def test_an_api_server_with_a_new_certificate_authority(built: Path, tmp_path: Path) -> None:
     """Without a controller manager, which reads the bundle once."""
-    async with ControlPlane(binaries(release()), controllers=False) as plane:
+    async with ControlPlane(built, controllers=False) as plane:
         kubeconfig = plane.kubeconfig(tmp_path / "kubeconfig")
         async with connect(str(kubeconfig), user_agent="test") as client, asyncio.TaskGroup() as group:
             await ensure_pod_groups(client)

@@ -4,6 +4,7 @@ import io
 import json
 import ssl
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -11,17 +12,17 @@ import aiohttp
 from gangline.sandbox.protobuf import decode
 from tests.comparison.stories import STORIES
 from tests.comparison.story import PATHS
-from tests.controlplane.build import binaries, release
-from tests.support.controlplane import ADMIN, ControlPlane
+from tests.support.controlplane import ControlPlane
+from tests.support.real_cluster import ADMIN
 
 NAMESPACE = "default"
 PROTOBUF = "vnd.kubernetes.protobuf"
 KINDS = ("pods", "replicasets", "deployments", "statefulsets", "jobs", "budgets", "leases", "events", "configmaps")
 
 
-async def test_protobuf_is_read_as_json_is() -> None:
+async def test_protobuf_is_read_as_json_is(built: Path) -> None:
     compared = 0
-    async with ControlPlane(binaries(release()), controllers=False) as plane:
+    async with ControlPlane(built, controllers=False) as plane:
         context = ssl.create_default_context(cafile=plane.directory / "ca.crt")
         headers = {"Authorization": f"Bearer token-of-{ADMIN}"}
         connector = aiohttp.TCPConnector(ssl=context)

@@ -13,9 +13,9 @@ from gangline.contract.meta import Key
 from gangline.kube.wire.errors import Conflict
 from gangline.kube.wire.resources import PODS
 from tests.support.cluster import Cluster, running_cluster
-from tests.support.controlplane import ControlPlane
 from tests.support.kustomize import MANIFESTS, Object, render
 from tests.support.manifests import gang, nodes, pods
+from tests.support.real_cluster import RealCluster
 from tests.support.services import Service, eventually
 
 NAMESPACE: Final = "gangline-system"
@@ -54,23 +54,23 @@ class Right(NamedTuple):
 class Rights:
     """The rights of one service, as the manifests grant them, on a cluster."""
 
-    def __init__(self, plane: ControlPlane, service: str) -> None:
-        self._plane = plane
+    def __init__(self, real: RealCluster, service: str) -> None:
+        self._real = real
         self.name = f"gangline-{service}"
         rendered = [each for each in render(MANIFESTS / "base") if each["kind"] in PATHS]
         self._objects = [each for each in rendered if each["metadata"]["name"] == self.name]
 
     async def grant(self) -> None:
         """Create the ServiceAccount, its roles and their bindings."""
-        await self._plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        await self._real.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         for each in self._objects:
-            status, answer = await self._plane.request("POST", PATHS[each["kind"]], each)
+            status, answer = await self._real.request("POST", PATHS[each["kind"]], each)
             assert status == 201, answer
 
     async def revoke(self) -> None:
         """Delete all of them."""
         for each in self._objects:
-            await self._plane.request("DELETE", f"{PATHS[each['kind']]}/{self.name}")
+            await self._real.request("DELETE", f"{PATHS[each['kind']]}/{self.name}")
 
     def granted(self) -> set[tuple[str, str]]:
         """Verb and resource of every rule of its ClusterRole."""
@@ -92,7 +92,7 @@ class Rights:
         return next(each for each in self._objects if each["kind"] == kind)
 
     async def _set(self, role: Object) -> None:
-        status, answer = await self._plane.request("PUT", f"{PATHS[role['kind']]}/{self.name}", role)
+        status, answer = await self._real.request("PUT", f"{PATHS[role['kind']]}/{self.name}", role)
         assert status == 200, answer
 
 
@@ -102,16 +102,16 @@ def _without(rule: dict[str, Any], verb: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def serving(
-    plane: ControlPlane, directory: Path, name: str, **settings: Any
+    real: RealCluster, directory: Path, name: str, **settings: Any
 ) -> AsyncIterator[tuple[Cluster, Service, Rights]]:
     """A cluster where one service has nothing but the rights of its manifest; the other may do everything."""
-    rights = Rights(plane, name)
+    rights = Rights(real, name)
     other = next(each for each in ("scheduler", "controller") if each != name)
     async with running_cluster(nodes(1, room=ROOM), services=(other,)) as cluster:
         await rights.grant()
         try:
-            token = await plane.service_account_token(NAMESPACE, rights.name)
-            kubeconfig = plane.kubeconfig(directory / f"{name}.kubeconfig", user=rights.name, token=token)
+            token = await real.service_account_token(NAMESPACE, rights.name)
+            kubeconfig = real.kubeconfig(directory / f"{name}.kubeconfig", user=rights.name, token=token)
             service = await cluster.start(name, kubeconfig=kubeconfig, watch_s=WATCH_S, **settings)
             yield cluster, service, rights
             await cluster.judged()
@@ -210,9 +210,9 @@ NOT_TAKEN: Final = {("patch", "events")}
 
 @pytest.mark.parametrize(("name", "taken"), [("scheduler", SCHEDULER), ("controller", CONTROLLER)])
 async def test_each_right_that_is_missing_is_said_and_everything_else_goes_on(
-    plane: ControlPlane, tmp_path: Path, name: str, taken: tuple[Right, ...]
+    real: RealCluster, tmp_path: Path, name: str, taken: tuple[Right, ...]
 ) -> None:
-    async with serving(plane, tmp_path, name) as (cluster, service, rights):
+    async with serving(real, tmp_path, name) as (cluster, service, rights):
         assert {(each.verb, each.resource) for each in taken} | NOT_TAKEN == rights.granted()
         for number, right in enumerate(taken):
             await check(cluster, service, rights, right, f"g{number}")
@@ -221,13 +221,13 @@ async def test_each_right_that_is_missing_is_said_and_everything_else_goes_on(
                 await cluster.delete("PodGroup", group.metadata.name)
 
 
-async def test_without_its_lease_a_service_stands_by_and_says_why(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_without_its_lease_a_service_stands_by_and_says_why(real: RealCluster, tmp_path: Path) -> None:
     name = "scheduler"  # the controller holds its lease by the same code
-    rights = Rights(plane, name)
+    rights = Rights(real, name)
     async with running_cluster(services=()) as cluster:
         await rights.grant()
-        token = await plane.service_account_token(NAMESPACE, rights.name)
-        kubeconfig = plane.kubeconfig(tmp_path / f"{name}.kubeconfig", user=rights.name, token=token)
+        token = await real.service_account_token(NAMESPACE, rights.name)
+        kubeconfig = real.kubeconfig(tmp_path / f"{name}.kubeconfig", user=rights.name, token=token)
         try:
             for verb in ("create", "get", "patch"):
                 await rights.without(verb, "leases", "Role")

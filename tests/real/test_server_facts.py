@@ -18,6 +18,7 @@ from tests.support.backends import without_services
 from tests.support.cluster import NAMESPACE
 from tests.support.controlplane import ControlPlane
 from tests.support.manifests import nodes, pod
+from tests.support.real_cluster import RealCluster
 from tests.support.services import eventually
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
@@ -26,7 +27,7 @@ WATCHER: Final = "pod-watcher"
 
 
 @asynccontextmanager
-async def granted(plane: ControlPlane, directory: Path, *rules: Mapping[str, Sequence[str]]) -> AsyncIterator[Client]:
+async def granted(real: RealCluster, directory: Path, *rules: Mapping[str, Sequence[str]]) -> AsyncIterator[Client]:
     """Act as a new ServiceAccount with these rights."""
     meta = {"metadata": {"name": WATCHER}}
     subject = {"kind": "ServiceAccount", "name": WATCHER, "namespace": NAMESPACE}
@@ -36,10 +37,10 @@ async def granted(plane: ControlPlane, directory: Path, *rules: Mapping[str, Seq
         (f"{RBAC}/clusterroles", meta | {"rules": rules}),
         (f"{RBAC}/clusterrolebindings", meta | {"roleRef": role, "subjects": [subject]}),
     ):
-        status, answer = await plane.request("POST", path, body)
+        status, answer = await real.request("POST", path, body)
         assert status == 201, answer
-    token = await plane.service_account_token(NAMESPACE, WATCHER)
-    config = plane.kubeconfig(directory / "watcher.kubeconfig", user=WATCHER, token=token)
+    token = await real.service_account_token(NAMESPACE, WATCHER)
+    config = real.kubeconfig(directory / "watcher.kubeconfig", user=WATCHER, token=token)
     try:
         async with connect(str(config), user_agent=WATCHER) as client:
             yield client
@@ -49,12 +50,12 @@ async def granted(plane: ControlPlane, directory: Path, *rules: Mapping[str, Seq
             f"{RBAC}/clusterroles/{WATCHER}",
             f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{WATCHER}",
         ):
-            await plane.request("DELETE", path)
+            await real.request("DELETE", path)
 
 
-async def test_an_open_watch_outlives_its_right(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_an_open_watch_outlives_its_right(real: RealCluster, tmp_path: Path) -> None:
     follow = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]}
-    async with without_services() as client, granted(plane, tmp_path, follow) as watcher:
+    async with without_services() as client, granted(real, tmp_path, follow) as watcher:
         version = ""
 
         async def may_list() -> bool:
@@ -68,7 +69,7 @@ async def test_an_open_watch_outlives_its_right(plane: ControlPlane, tmp_path: P
 
         await eventually(may_list, "the right is known")
         async with watcher.stream(requests.watch(PODS, resource_version=version, seconds=60, silence_s=20)) as lines:
-            await plane.request("DELETE", f"{RBAC}/clusterrolebindings/{WATCHER}")
+            await real.request("DELETE", f"{RBAC}/clusterrolebindings/{WATCHER}")
 
             async def may_not_list() -> bool:
                 return not await may_list()
@@ -84,10 +85,10 @@ async def test_an_open_watch_outlives_its_right(plane: ControlPlane, tmp_path: P
             await watcher.send(requests.list_page(PODS))
 
 
-async def test_a_new_node_is_tainted_until_it_is_seen_ready(plane: ControlPlane) -> None:
+async def test_a_new_node_is_tainted_until_it_is_seen_ready(real: RealCluster) -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "bare"}}
     async with without_services() as client:
-        status, body = await plane.request("POST", "/api/v1/nodes", node)
+        status, body = await real.request("POST", "/api/v1/nodes", node)
         assert status == 201
         assert [taint["key"] for taint in msgspec.json.decode(body)["spec"]["taints"]] == [NOT_READY]
 

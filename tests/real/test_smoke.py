@@ -6,17 +6,17 @@ from pathlib import Path
 from gangline.contract.names import GROUP, PLURAL
 from tests.support.backends import without_services
 from tests.support.cluster import running_cluster
-from tests.support.controlplane import ControlPlane
 from tests.support.manifests import gang, nodes, pod_group, replica_set
+from tests.support.real_cluster import RealCluster
 
 CPU_3 = {"cpu": 3}
 
 
-async def kubectl(plane: ControlPlane, directory: Path, *arguments: str) -> str:
+async def kubectl(real: RealCluster, directory: Path, *arguments: str) -> str:
     """Run kubectl as the admin and return what it prints."""
-    config = plane.kubeconfig(directory / "kubectl.kubeconfig")
+    config = real.kubeconfig(directory / "kubectl.kubeconfig")
     process = await asyncio.create_subprocess_exec(
-        plane.kubectl,
+        real.kubectl,
         f"--kubeconfig={config}",
         f"--cache-dir={directory / 'cache'}",
         *arguments,
@@ -30,32 +30,32 @@ async def kubectl(plane: ControlPlane, directory: Path, *arguments: str) -> str:
     return text
 
 
-async def test_kubectl_explains_our_fields(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_kubectl_explains_our_fields(real: RealCluster, tmp_path: Path) -> None:
     async with without_services():
-        told = await kubectl(plane, tmp_path, "explain", f"{PLURAL}.{GROUP}.spec")
+        told = await kubectl(real, tmp_path, "explain", f"{PLURAL}.{GROUP}.spec")
     assert "VERSION:    v1alpha1" in told
     for field in ("minMember", "minResources", "scheduleTimeoutSeconds", "priorityClassName"):
         assert field in told
     assert "<no description>" not in told
 
 
-async def test_a_gang_of_three_starts_and_its_group_says_so(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_a_gang_of_three_starts_and_its_group_says_so(real: RealCluster, tmp_path: Path) -> None:
     async with running_cluster(nodes(1, cpu="9")) as cluster:
         await cluster.create(*gang("web", 3, requests=CPU_3))
         await cluster.until(lambda: cluster.running("web") == 3, "three run")
         await cluster.until(lambda: cluster.phase("web") == "Running", "the group says so")
         status = cluster.group("web").status
         assert (status.scheduled, status.running) == (3, 3)
-        table = (await kubectl(plane, tmp_path, "get", "pg")).splitlines()
+        table = (await kubectl(real, tmp_path, "get", "pg")).splitlines()
         assert table[0].split() == ["NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "AGE"]
         assert table[1].split()[:5] == ["web", "Running", "3", "3", "3"]
 
 
-async def test_four_members_with_room_for_three_wait(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_four_members_with_room_for_three_wait(real: RealCluster, tmp_path: Path) -> None:
     async with running_cluster(nodes(1, cpu="9")) as cluster:
         await cluster.create(pod_group("web", 4), replica_set("web", 6, "web", requests=CPU_3))
         await cluster.until(lambda: cluster.reasons("web") == ["Unschedulable"] * 6, "all say why they wait")
         assert cluster.bound("web") == 0
         assert "3 of 4 members fit" in cluster.messages("web")[0]
-        described = await kubectl(plane, tmp_path, "describe", "pod", cluster.of("web")[0].metadata.name)
+        described = await kubectl(real, tmp_path, "describe", "pod", cluster.of("web")[0].metadata.name)
         assert "FailedScheduling" in described

@@ -17,6 +17,7 @@ from tests.support.controlplane import ControlPlane
 from tests.support.kubectl import Kubectl, KubectlError
 from tests.support.kustomize import MANIFESTS
 from tests.support.manifests import gang, nodes, pod_group
+from tests.support.real_cluster import RealCluster
 from tests.support.services import eventually
 
 LEARNING: Final = 4
@@ -49,9 +50,9 @@ OBJECTS: Final[dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
 
 
 @asynccontextmanager
-async def upstream_served(plane: ControlPlane, directory: Path) -> AsyncIterator[Kubectl]:
+async def upstream_served(real: RealCluster, directory: Path) -> AsyncIterator[Kubectl]:
     """Coscheduling's CRD in the place of ours, which is back at the end."""
-    kubectl = Kubectl(plane, directory)
+    kubectl = Kubectl(real, directory)
     await kubectl(f"delete crd {DEFINITION}")
     await kubectl("create -f -", coscheduling.definition())
     try:
@@ -89,8 +90,8 @@ def known_to_coscheduling(group: dict[str, Any]) -> dict[str, Any]:
     return kept | {"metadata": {name: value for name, value in group["metadata"].items() if name not in hidden}}
 
 
-async def test_there_and_back_nothing_is_lost(plane: ControlPlane, tmp_path: Path) -> None:
-    async with without_services(), upstream_served(plane, tmp_path) as kubectl:
+async def test_there_and_back_nothing_is_lost(real: RealCluster, tmp_path: Path) -> None:
+    async with without_services(), upstream_served(real, tmp_path) as kubectl:
         for name, (spec, status) in OBJECTS.items():
             body = pod_group(name, None, **spec)
             body["metadata"] |= {"labels": {"team": "a"}, "annotations": {"note": "kept"}}
@@ -185,8 +186,8 @@ async def _another(cluster: Cluster, name: str) -> None:
     await cluster.until(lambda: cluster.phase(name) == "Running", "another gang starts")
 
 
-async def test_server_side_apply_over_what_helm_made_asks_first(plane: ControlPlane, tmp_path: Path) -> None:
-    async with without_services(), upstream_served(plane, tmp_path) as kubectl:
+async def test_server_side_apply_over_what_helm_made_asks_first(real: RealCluster, tmp_path: Path) -> None:
+    async with without_services(), upstream_served(real, tmp_path) as kubectl:
         apply = f"apply --server-side -f {MANIFESTS / 'base/crd.yaml'}"
         with pytest.raises(KubectlError, match="conflict"):
             await kubectl(apply)

@@ -11,11 +11,11 @@ from typing import Any, Final
 import pytest
 
 from tests.support.cluster import Cluster, running_cluster
-from tests.support.controlplane import ControlPlane
 from tests.support.installed import installed
 from tests.support.kubectl import Kubectl, KubectlError
 from tests.support.kustomize import MANIFESTS
 from tests.support.manifests import deployment, gang, job, nodes, pod_group, replica_set
+from tests.support.real_cluster import RealCluster
 from tests.support.services import eventually
 
 POD: Final = {"cpu": "3", "memory": "500Mi"}
@@ -24,13 +24,13 @@ COLUMNS: Final = ["NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING", "SUCCEED
 
 
 @asynccontextmanager
-async def walking(plane: ControlPlane, directory: Path, *node_groups: Any, **more: Any) -> AsyncIterator[Any]:
+async def walking(real: RealCluster, directory: Path, *node_groups: Any, **more: Any) -> AsyncIterator[Any]:
     """A cluster with Gangline installed, and kubectl."""
     async with (
         running_cluster(*node_groups, services=()) as cluster,
-        installed(plane, cluster, directory, **more),
+        installed(real, cluster, directory, **more),
     ):
-        yield cluster, Kubectl(plane, directory)
+        yield cluster, Kubectl(real, directory)
 
 
 def phases(table: list[str]) -> list[str]:
@@ -44,9 +44,9 @@ def phases(table: list[str]) -> list[str]:
     return [phase for phase, _ in itertools.groupby(phase for phase in shown if phase not in {"", "Pending"})]
 
 
-async def test_three_of_six_start_and_with_four_wanted_nobody_does(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_three_of_six_start_and_with_four_wanted_nobody_does(real: RealCluster, tmp_path: Path) -> None:
     async with (
-        walking(plane, tmp_path, nodes(1, room=ROOM_FOR_3)) as (cluster, kubectl),
+        walking(real, tmp_path, nodes(1, room=ROOM_FOR_3)) as (cluster, kubectl),
         kubectl.following("get pg -w") as shown,
     ):
         team = (pod_group("team", 3), replica_set("team", 6, "team", requests=POD))
@@ -83,8 +83,8 @@ async def _ends_with(shown: list[str], phase: str) -> bool:
     return phases(shown)[-1:] == [phase]
 
 
-async def test_a_job_finishes_and_a_deployment_grows(plane: ControlPlane, tmp_path: Path) -> None:
-    async with walking(plane, tmp_path, nodes(2, room=ROOM_FOR_3)) as (cluster, kubectl):
+async def test_a_job_finishes_and_a_deployment_grows(real: RealCluster, tmp_path: Path) -> None:
+    async with walking(real, tmp_path, nodes(2, room=ROOM_FOR_3)) as (cluster, kubectl):
         async with kubectl.following("get pg -w") as shown:
             await kubectl.apply(
                 pod_group("sums", 3), job("sums", "sums", parallelism=3, completions=7, requests=POD, run_s=1)
@@ -106,8 +106,8 @@ async def test_a_job_finishes_and_a_deployment_grows(plane: ControlPlane, tmp_pa
         assert cluster.phase("web") == "Running"
 
 
-async def test_every_sample_ends_as_it_says(plane: ControlPlane, tmp_path: Path) -> None:
-    async with walking(plane, tmp_path, nodes(3, cpu="8", memory="32Gi")) as (cluster, kubectl):
+async def test_every_sample_ends_as_it_says(real: RealCluster, tmp_path: Path) -> None:
+    async with walking(real, tmp_path, nodes(3, cpu="8", memory="32Gi")) as (cluster, kubectl):
         await kubectl("apply -k manifests/samples")
         for path in sorted((MANIFESTS / "samples").glob("*.yaml")):
             for claim in re.findall(r"^# ends: (.+)$", path.read_text(), re.MULTILINE):
@@ -165,13 +165,13 @@ def budget(name: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("component", [None, "pdb-gangs"], ids=["as-installed", "pdb-gangs"])
-async def test_budgets_of_any_form_stop_no_gang(component: str | None, plane: ControlPlane, tmp_path: Path) -> None:
+async def test_budgets_of_any_form_stop_no_gang(component: str | None, real: RealCluster, tmp_path: Path) -> None:
     overlay = tmp_path / "overlay"
     overlay.mkdir()
     manifests = os.path.relpath(MANIFESTS, overlay)  # noqa: ASYNC240 - a name, no I/O
     components = [f"components: [{manifests}/components/{component}]"] if component else []
     (overlay / "kustomization.yaml").write_text("\n".join([f"resources: [{manifests}/base]", *components]))
-    async with walking(plane, tmp_path, nodes(2, cpu="16"), overlay=overlay) as (cluster, kubectl):
+    async with walking(real, tmp_path, nodes(2, cpu="16"), overlay=overlay) as (cluster, kubectl):
         await kubectl.apply(pod_group("web", 3), replica_set("web", 4, "web"))
         await cluster.until(lambda: cluster.running("web") == 4, "a gang runs")
         for name, spec in BUDGETS.items():
@@ -183,8 +183,8 @@ async def test_budgets_of_any_form_stop_no_gang(component: str | None, plane: Co
         await cluster.until(lambda: cluster.group("web").status.running == 6, "and is counted")
 
 
-async def test_what_a_budget_protects_is_repaired_when_it_may_go(plane: ControlPlane, tmp_path: Path) -> None:
-    async with walking(plane, tmp_path, nodes(1, cpu="4")) as (cluster, kubectl):
+async def test_what_a_budget_protects_is_repaired_when_it_may_go(real: RealCluster, tmp_path: Path) -> None:
+    async with walking(real, tmp_path, nodes(1, cpu="4")) as (cluster, kubectl):
         await kubectl.apply(pod_group("web", 4), replica_set("web", 4, "web"), budget("web", {"minAvailable": 4}))
         await cluster.until(lambda: cluster.phase("web") == "Running", "a gang runs")
         victim = cluster.of("web")[0].metadata

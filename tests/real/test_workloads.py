@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from gangline.sandbox.podlife import START_DELAY_ANNOTATION
 from tests.support.cluster import Cluster, running_cluster
-from tests.support.controlplane import ControlPlane
 from tests.support.kubectl import Kubectl
 from tests.support.manifests import job, nodes, pod_group, replica_set
+from tests.support.real_cluster import RealCluster
 
 CURE_S: Final = 45.0
 """Half as long again as the scheduler waits before it names the owner and what would help."""
@@ -30,8 +30,8 @@ def failing_once(name: str, backoff_limit: int, **more: Any) -> dict[str, Any]:
     return body
 
 
-async def test_owners_that_make_too_few_pods_are_named_with_the_cure(plane: ControlPlane, tmp_path: Path) -> None:
-    kubectl = Kubectl(plane, tmp_path)
+async def test_owners_that_make_too_few_pods_are_named_with_the_cure(real: RealCluster, tmp_path: Path) -> None:
+    kubectl = Kubectl(real, tmp_path)
     async with running_cluster(nodes(1, cpu="16")) as cluster:
         await kubectl.apply(pod_group("ordered", 3), stateful_set("ordered", "OrderedReady"))
         await kubectl.apply(pod_group("narrow", 3), job("narrow", "narrow", parallelism=2, completions=6))
@@ -60,10 +60,10 @@ def _all_say(cluster: Cluster, name: str, count: int, *words: str) -> bool:
 
 
 async def test_deleting_members_that_have_not_started_fails_a_job_without_retries(
-    plane: ControlPlane, tmp_path: Path
+    real: RealCluster, tmp_path: Path
 ) -> None:
     """So a gang that is half bound is finished, never taken back."""
-    kubectl = Kubectl(plane, tmp_path)
+    kubectl = Kubectl(real, tmp_path)
     async with running_cluster(nodes(1, cpu="16")) as cluster:
         await kubectl.apply(pod_group("frail", 3), failing_once("frail", 0, annotations=NEVER_STARTS))
         await cluster.until(lambda: cluster.bound("frail") == 3, "all are bound")
@@ -73,18 +73,16 @@ async def test_deleting_members_that_have_not_started_fails_a_job_without_retrie
         await cluster.until(lambda: not cluster.of("frail"), "the third is removed too")
 
 
-async def test_a_member_that_fails_fails_a_job_without_retries_and_its_group(
-    plane: ControlPlane, tmp_path: Path
-) -> None:
-    kubectl = Kubectl(plane, tmp_path)
+async def test_a_member_that_fails_fails_a_job_without_retries_and_its_group(real: RealCluster, tmp_path: Path) -> None:
+    kubectl = Kubectl(real, tmp_path)
     async with running_cluster(nodes(1, cpu="16")) as cluster:
         await kubectl.apply(pod_group("sums", 3), failing_once("sums", 0, run_s=1, exit_code=1))
         await kubectl("wait job/sums --for=condition=Failed --timeout=40s")
         await cluster.until(lambda: cluster.phase("sums") == "Failed", "the group says so")
 
 
-async def test_a_member_that_is_lost_is_replaced_and_the_gang_repaired(plane: ControlPlane, tmp_path: Path) -> None:
-    kubectl = Kubectl(plane, tmp_path)
+async def test_a_member_that_is_lost_is_replaced_and_the_gang_repaired(real: RealCluster, tmp_path: Path) -> None:
+    kubectl = Kubectl(real, tmp_path)
     async with running_cluster(nodes(1, cpu="3")) as cluster:
         await kubectl.apply(pod_group("tough", 3), failing_once("tough", 6))
         await cluster.until(lambda: cluster.phase("tough") == "Running", "all run")

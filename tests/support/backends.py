@@ -5,7 +5,6 @@ the cluster. What only the sandbox can do (faults, its version log) belongs in t
 """
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -27,8 +26,12 @@ from gangline.sandbox.cluster import Sandbox
 from gangline.sandbox.controllers.run import Pace
 from gangline.sandbox.kubelets import register_nodes, run_kubelets
 from gangline.sandbox.nodes import NodeGroup
-from tests.controlplane.build import binaries, release
+from tests.controlplane.build import binaries
+from tests.controlplane.build import chosen as chosen_release
+from tests.support import usage
 from tests.support.controlplane import ControlPlane
+from tests.support.given_cluster import GivenCluster, given
+from tests.support.real_cluster import RealCluster
 from tests.support.recording import Line, Recording
 from tests.support.services import eventually
 from tests.support.wiping import wipe
@@ -60,6 +63,10 @@ class Serving(Protocol):
 class Backend(Protocol):
     """Gives each test a cluster."""
 
+    async def prepare(self) -> None:
+        """Build or check what every test needs, before the first. Raises BuildError, ClusterRefusedError."""
+        ...
+
     def serve(self, kubeconfig: Path, pace: Pace) -> AbstractAsyncContextManager[Serving]:
         """Run a cluster without nodes, with PodGroups; `pace` is for backends whose controllers can be hurried."""
         ...
@@ -84,6 +91,9 @@ class ServedSandbox:
 class SandboxBackend:
     """A sandbox for each test, in the test's process."""
 
+    async def prepare(self) -> None:
+        pass
+
     @asynccontextmanager
     async def serve(self, kubeconfig: Path, pace: Pace) -> AsyncIterator[Serving]:
         async with (
@@ -91,17 +101,18 @@ class SandboxBackend:
             connect(str(kubeconfig), user_agent=USER_AGENT) as client,
         ):
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, "", crd())
+            usage.answers[usage.SANDBOX] += 1
             yield ServedSandbox(sandbox)
 
     async def close(self, *, failed: bool) -> None:
         pass
 
 
-class ServedControlPlane:
-    """A real control plane, seen as `Serving`; revisions number the changes as they were seen."""
+class ServedRealCluster:
+    """A real cluster, seen as `Serving`; revisions number the changes as they were seen."""
 
-    def __init__(self, plane: ControlPlane, kubeconfig: Path) -> None:
-        self.url = plane.url
+    def __init__(self, cluster: RealCluster, kubeconfig: Path) -> None:
+        self.url = cluster.url
         self.kubeconfig = kubeconfig
         self.recording = Recording()
 
@@ -110,28 +121,41 @@ class ServedControlPlane:
 
 
 class RealBackend:
-    """One real control plane for all tests of a process, started for the first and wiped after each."""
+    """One real cluster for all tests of a process, wiped after each: one that was given, else one of its own.
+
+    Its own is started for the first test.
+    """
 
     def __init__(self, *, apiserver_options: Sequence[str] = ()) -> None:
         self._apiserver_options = apiserver_options
-        self._plane: ControlPlane | None = None
+        self._cluster: RealCluster | None = None
         self._stack = AsyncExitStack()
 
+    async def prepare(self) -> None:
+        if given():
+            await self.cluster()
+        else:
+            binaries(chosen_release())
+
+    async def cluster(self) -> RealCluster:
+        """The cluster, which is entered, or built and started, if it is not there yet."""
+        if self._cluster is None:
+            self._cluster = await self._stack.enter_async_context(self._opened())
+        return self._cluster
+
     async def plane(self) -> ControlPlane:
-        """The control plane, which is built and started if it is not there yet."""
-        if self._plane is None:
-            built = binaries(release(os.environ.get("CONTROLPLANE") or None))
-            plane = ControlPlane(built, apiserver_options=self._apiserver_options)
-            self._plane = await self._stack.enter_async_context(plane)
-        return self._plane
+        """The cluster, which must be one of our own."""
+        cluster = await self.cluster()
+        assert isinstance(cluster, ControlPlane), "the servers of a cluster that was given are not ours to touch"
+        return cluster
 
     @asynccontextmanager
     async def serve(self, kubeconfig: Path, pace: Pace) -> AsyncIterator[Serving]:
-        plane = await self.plane()
-        serving = ServedControlPlane(plane, plane.kubeconfig(kubeconfig))
+        cluster = await self.cluster()
+        serving = ServedRealCluster(cluster, cluster.kubeconfig(kubeconfig))
         async with connect(str(kubeconfig), user_agent=USER_AGENT) as client:
             await ensure_pod_groups(client)
-            await eventually(lambda: _are_explained(plane), "kubectl can explain PodGroups")
+            await eventually(lambda: _are_explained(cluster), "kubectl can explain PodGroups")
             tasks = [asyncio.create_task(serving.recording.follow(client, each), name="record") for each in RECORDED]
             tasks += [
                 asyncio.create_task(run_kubelets(client, every_node=True, heartbeat_s=HEARTBEAT_S), name="kubelets")
@@ -142,18 +166,23 @@ class RealBackend:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-                await wipe(plane)
+                await wipe(cluster)
 
     async def close(self, *, failed: bool) -> None:
-        if self._plane is not None and failed:
-            self._plane.keep_directory = True
-            print(f"\nThe logs of the control plane are in {self._plane.directory}", file=sys.stderr)  # noqa: T201
+        if failed and isinstance(self._cluster, ControlPlane):
+            self._cluster.keep_directory = True
+            print(f"\nThe logs of the control plane are in {self._cluster.directory}", file=sys.stderr)  # noqa: T201
         await self._stack.aclose()
 
+    def _opened(self) -> AbstractAsyncContextManager[RealCluster]:
+        if kubeconfig := given():
+            return GivenCluster(kubeconfig)
+        return ControlPlane(binaries(chosen_release()), apiserver_options=self._apiserver_options)
 
-async def _are_explained(plane: ControlPlane) -> bool:
+
+async def _are_explained(cluster: RealCluster) -> bool:
     """Tell whether the server describes our CRD, which it does some time after it has begun to serve it."""
-    _, body = await plane.request("GET", "/openapi/v3")
+    _, body = await cluster.request("GET", "/openapi/v3")
     return f"apis/{API_VERSION}".encode() in body
 
 

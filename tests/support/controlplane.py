@@ -23,6 +23,8 @@ import aiohttp
 import msgspec
 import trustme
 
+from tests.support import usage
+from tests.support.real_cluster import ADMIN, RealCluster
 from tests.support.supervised import ServerError, Supervised
 
 LOOPBACK: Final = "127.0.0.1"
@@ -31,7 +33,6 @@ PORTS: Final = range(
 )  # below those that the kernel gives to outgoing connections: ours stay free while down
 START_S: Final = 90.0
 POLL_S: Final = 0.02
-ADMIN: Final = "admin"
 CONTROLLER_MANAGER: Final = "system:kube-controller-manager"
 SCHEDULER: Final = "system:kube-scheduler"
 STOP_ORDER: Final = ("kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd")
@@ -58,7 +59,7 @@ IDLE_CONTROLLERS: Final = (
 )
 
 
-class ControlPlane:
+class ControlPlane(RealCluster):
     """The servers of one cluster; an async context manager.
 
     It belongs to no event loop, so it can be started in one and used in others. `users` get tokens of their own and
@@ -128,17 +129,11 @@ class ControlPlane:
                 aiohttp.ClientSession(headers=headers) as session,
                 session.request(method, self.url + path, data=data, ssl=context) as response,
             ):
-                return response.status, await response.read()
+                answer = await response.read()
+                usage.answers[usage.REAL] += 1
+                return response.status, answer
         except aiohttp.ClientConnectionError:
             return 0, b""
-
-    async def service_account_token(self, namespace: str, name: str) -> str:
-        """Ask for a token of this ServiceAccount, as a pod gets one."""
-        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
-        status, body = await self.request("POST", path, {"spec": {"expirationSeconds": 3600}})
-        assert status == 201, body
-        token: str = msgspec.json.decode(body)["status"]["token"]
-        return token
 
     def audit(self) -> list[dict[str, Any]]:
         """Every request so far, in the order in which they were answered."""
@@ -147,7 +142,7 @@ class ControlPlane:
 
     def kill_apiserver(self) -> None:
         """End the API server at once, as a crash does: asked to end, it waits a minute for open watches."""
-        self._servers.pop("kube-apiserver").kill()
+        self._end("kube-apiserver").kill()
 
     async def start_apiserver(self) -> None:
         """Start it again at the same address, and the controllers too.
@@ -157,7 +152,7 @@ class ControlPlane:
         self._start("kube-apiserver", self._apiserver_flags())
         await self._until("/readyz", lambda status, _: status == 200, "kube-apiserver")
         if "kube-controller-manager" in self._servers:
-            self._servers["kube-controller-manager"].kill()
+            self._end("kube-controller-manager").kill()
             self._start("kube-controller-manager", self._controller_flags())
 
     async def restart_apiserver(self) -> None:
@@ -188,12 +183,12 @@ class ControlPlane:
         try:
             yield
         finally:
-            await self._servers.pop("kube-scheduler").stop()
+            await self._end("kube-scheduler").stop()
 
     async def save_store(self, copy: Path) -> None:
         """Copy what etcd holds, with everything down for a moment."""
         self.kill_apiserver()
-        await self._servers.pop("etcd").stop()
+        await self._end("etcd").stop()
         shutil.copytree(self.directory / "etcd", copy)
         self._start_etcd()
         await self.start_apiserver()
@@ -201,7 +196,7 @@ class ControlPlane:
     async def restore_store(self, copy: Path) -> None:
         """Let etcd hold what it held when `copy` was made: resourceVersions go back."""
         self.kill_apiserver()
-        await self._servers.pop("etcd").stop()
+        await self._end("etcd").stop()
         shutil.rmtree(self.directory / "etcd")
         shutil.copytree(copy, self.directory / "etcd")
         self._start_etcd()
@@ -227,7 +222,7 @@ class ControlPlane:
         """Stop the servers, each before the one that it needs."""
         for name in STOP_ORDER:
             if name in self._servers:
-                await self._servers.pop(name).stop()
+                await self._end(name).stop()
         if not self.keep_directory:
             shutil.rmtree(self.directory)
 
@@ -246,6 +241,12 @@ class ControlPlane:
 
     def _start(self, name: str, flags: Iterator[str]) -> None:
         self._servers[name] = Supervised(name, [self._binaries / name, *flags], self.directory)
+
+    def _end(self, name: str) -> Supervised:
+        """Take a server that is about to end off the list, and note what it needed."""
+        server = self._servers.pop(name)
+        usage.note_peak(name, usage.peak_kib(server.pid))
+        return server
 
     def _start_etcd(self) -> None:
         self._start("etcd", self._etcd_flags())

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.support.cluster import Cluster
-from tests.support.controlplane import ControlPlane
 from tests.support.kubectl import Kubectl
 from tests.support.kustomize import MANIFESTS
+from tests.support.real_cluster import RealCluster
 from tests.support.services import Process
 
 NAMESPACE: Final = "gangline-system"
@@ -23,15 +23,15 @@ OF_THE_PROCESS: Final = ("http_address", "lease", "kubeconfig")
 
 @asynccontextmanager
 async def installed(
-    plane: ControlPlane, cluster: Cluster, directory: Path, overlay: Path = OVERLAY
+    real: RealCluster, cluster: Cluster, directory: Path, overlay: Path = OVERLAY
 ) -> AsyncIterator[dict[str, Process]]:
     """Apply the manifests and run both services; at the end they are judged, and what no wiping takes is deleted."""
-    kubectl = Kubectl(plane, directory)
+    kubectl = Kubectl(real, directory)
     await kubectl(f"apply -k {overlay}")
     try:
         async with AsyncExitStack() as stack:
             processes = {
-                name: await stack.enter_async_context(_process(plane, cluster, kubectl, directory, name))
+                name: await stack.enter_async_context(_process(real, cluster, kubectl, directory, name))
                 for name in SERVICES
             }
             for name, process in processes.items():
@@ -47,12 +47,12 @@ async def installed(
 
 @asynccontextmanager
 async def _process(
-    plane: ControlPlane, cluster: Cluster, kubectl: Kubectl, directory: Path, name: str
+    real: RealCluster, cluster: Cluster, kubectl: Kubectl, directory: Path, name: str
 ) -> AsyncIterator[Process]:
     deployment = await kubectl.json(f"-n {NAMESPACE} get deployment gangline-{name}")
     template = deployment["spec"]["template"]["spec"]
-    token = await plane.service_account_token(NAMESPACE, template["serviceAccountName"])
-    kubeconfig = plane.kubeconfig(directory / f"{name}.kubeconfig", user=name, token=token)
+    token = await real.service_account_token(NAMESPACE, template["serviceAccountName"])
+    kubeconfig = real.kubeconfig(directory / f"{name}.kubeconfig", user=name, token=token)
     given = _settings(template["containers"][0]["args"], name)
     lease = f"{NAMESPACE}/gangline-{name}"
     async with cluster.process(name, kubeconfig=kubeconfig, lease=lease, **given) as process:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tests.support.controlplane import ControlPlane
 from tests.support.kustomize import ROOT
+from tests.support.real_cluster import RealCluster
 
 DEADLINE_S: Final = 60.0
 
@@ -22,10 +22,10 @@ class KubectlError(Exception):
 class Kubectl:
     """Runs commands, each at most for `DEADLINE_S`."""
 
-    def __init__(self, plane: ControlPlane, directory: Path) -> None:
-        self._program = str(plane.kubectl)
+    def __init__(self, cluster: RealCluster, directory: Path) -> None:
+        self._program = str(cluster.kubectl)
         self._environment = {
-            "KUBECONFIG": str(plane.kubeconfig(directory / "kubectl.kubeconfig")),
+            "KUBECONFIG": str(cluster.kubeconfig(directory / "kubectl.kubeconfig")),
             "HOME": str(directory),
             "PATH": os.environ["PATH"],
         }

@@ -16,8 +16,9 @@ class Proxy:
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
+        assert parts.hostname is not None
         assert parts.port is not None
-        self._target = parts.port
+        self._host, self._target = parts.hostname, parts.port
         self._port = 0
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
@@ -53,6 +54,8 @@ class Proxy:
         config = yaml.safe_load(original.read_text())
         cluster = config["clusters"][0]["cluster"]
         cluster["server"] = f"{urlsplit(cluster['server']).scheme}://{LOOPBACK}:{self._port}"
+        if self._host != LOOPBACK:
+            cluster["tls-server-name"] = self._host
         path = original.with_name("kubeconfig-proxy")
         path.write_text(yaml.safe_dump(config))
         return path
@@ -62,7 +65,7 @@ class Proxy:
         assert task is not None
         self._tasks.add(task)
         try:
-            there_reader, there_writer = await asyncio.open_connection(LOOPBACK, self._target)
+            there_reader, there_writer = await asyncio.open_connection(self._host, self._target)
             self._writers |= {writer, there_writer}
             async with asyncio.TaskGroup() as group:
                 group.create_task(_pump(reader, there_writer), name="to the server")

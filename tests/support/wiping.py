@@ -1,10 +1,12 @@
 """Empties a real cluster between tests: faster than a new one, and the same to whoever comes next."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
-from tests.support.controlplane import ControlPlane
+from gangline.sandbox.nodes import KUBELET_LABEL
+from tests.support.real_cluster import RealCluster
 from tests.support.services import eventually
 
 WIPE_S: Final = 60.0
@@ -25,41 +27,74 @@ NODES: Final = "/api/v1/nodes"
 NODE_LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 PRIORITY_CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
 NAMESPACES: Final = "/api/v1/namespaces"
+DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podgroups.scheduling.x-k8s.io"
 OF_KUBERNETES: Final = ("default", "kube-", "system-")
+WIPE_LABEL: Final = "tests.gangline.dev/wipe"
+"""Tests may delete what carries this label and, of a namespace, what is in it."""
 AT_ONCE: Final = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
 
 
-async def wipe(plane: ControlPlane) -> None:
+async def wipe(cluster: RealCluster) -> None:
     """Delete what tests create, and wait until it is gone: namespaces, workloads, pods, PodGroups, nodes, classes."""
-    others = await _foreign(plane, NAMESPACES)
+    others = await _foreign(cluster, NAMESPACES)
     for namespace in ("default", *others):
         for path in NAMESPACED:
-            await plane.request("DELETE", path.format(namespace), AT_ONCE)
+            await cluster.request("DELETE", path.format(namespace), AT_ONCE)
     for name in others:
-        await plane.request("DELETE", f"{NAMESPACES}/{name}")
+        await cluster.request("DELETE", f"{NAMESPACES}/{name}")
     for path in (NODES, NODE_LEASES):
-        await plane.request("DELETE", path, AT_ONCE)
-    for name in await _foreign(plane, PRIORITY_CLASSES):
-        await plane.request("DELETE", f"{PRIORITY_CLASSES}/{name}")
+        await cluster.request("DELETE", path, AT_ONCE)
+    for name in await _foreign(cluster, PRIORITY_CLASSES):
+        await cluster.request("DELETE", f"{PRIORITY_CLASSES}/{name}")
 
     async def is_empty() -> bool:
         for path in (*(path.format("default") for path in NAMESPACED[:-1]), NODES):
-            if await _names(plane, path):
+            if await _names(cluster, path):
                 if path.endswith("/pods"):  # made by a controller that had not heard yet
-                    await plane.request("DELETE", path, AT_ONCE)
+                    await cluster.request("DELETE", path, AT_ONCE)
                 return False
-        return not await _foreign(plane, NAMESPACES)
+        return not await _foreign(cluster, NAMESPACES)
 
     await eventually(is_empty, "the cluster is empty", WIPE_S)
 
 
-async def _foreign(plane: ControlPlane, path: str) -> list[str]:
-    return [name for name in await _names(plane, path) if not name.startswith(OF_KUBERNETES)]
+async def strangers(cluster: RealCluster) -> list[str]:
+    """What wiping would take away, or tests would change, that is not ours: neither labelled nor a simulated node."""
+    found = [f"node {name}" for name in await _names(cluster, NODES, _is_not_ours)]
+    for kind, path in (("namespace", NAMESPACES), ("priorityclass", PRIORITY_CLASSES)):
+        found += [f"{kind} {name}" for name in await _names(cluster, path, _is_not_ours) if _is_foreign(name)]
+    _, body = await cluster.request("GET", f"{NAMESPACES}/default")
+    if not _is_not_ours(msgspec.json.decode(body)):
+        return found
+    for path in NAMESPACED[:-1]:
+        kind = path.rpartition("/")[2]
+        found += [f"{kind} default/{name}" for name in await _names(cluster, path.format("default"))]
+    if (await cluster.request("GET", DEFINITION))[0] == 200:
+        found.append(f"customresourcedefinition {DEFINITION.rpartition('/')[2]}")
+    return found
 
 
-async def _names(plane: ControlPlane, path: str) -> list[str]:
-    status, body = await plane.request("GET", path)
-    if status == 404:  # a kind that is not served
+def _is_not_ours(item: dict[str, Any]) -> bool:
+    labels = item["metadata"].get("labels") or {}
+    return WIPE_LABEL not in labels and KUBELET_LABEL not in labels
+
+
+def _is_foreign(name: str) -> bool:
+    return not name.startswith(OF_KUBERNETES)
+
+
+async def _foreign(cluster: RealCluster, path: str) -> list[str]:
+    return [name for name in await _names(cluster, path) if _is_foreign(name)]
+
+
+def _any(_item: dict[str, Any]) -> bool:
+    return True
+
+
+async def _names(cluster: RealCluster, path: str, counts: Callable[[dict[str, Any]], bool] = _any) -> list[str]:
+    """Names of the objects that count; none of a kind that is not served."""
+    status, body = await cluster.request("GET", path)
+    if status == 404:
         return []
-    items: list[Any] = msgspec.json.decode(body)["items"]
-    return [item["metadata"]["name"] for item in items]
+    items: list[dict[str, Any]] = msgspec.json.decode(body)["items"]
+    return [item["metadata"]["name"] for item in items if counts(item)]
