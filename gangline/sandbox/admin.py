@@ -92,9 +92,9 @@ class Admin:
         return kind, f"{namespace}/{metadata['name']}" if kind.namespaced else metadata["name"]
 
     def _kind_of(self, item: Object) -> Kind:
-        for kind in self._state.registry.kinds():
-            if (kind.storage_version, kind.kind) == (item.get("apiVersion"), item.get("kind")):
-                return kind
+        kind = self._state.registry.find_stored(str(item.get("apiVersion")), str(item.get("kind")))
+        if kind is not None:
+            return kind
         raise failures.bad_request(f"no kind {item.get('kind')!r} is stored as {item.get('apiVersion')!r}")
 
     def _stats(self) -> Object:

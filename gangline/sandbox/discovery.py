@@ -5,7 +5,11 @@ from typing import Any
 from gangline.sandbox.kinds import Kind
 from gangline.sandbox.registry import Registry
 
+Document = dict[str, Any]
+
+# Group, version and kind of what a subresource takes, where it is not the kind itself; and what can be done with it.
 _SUBRESOURCE_KINDS = {
+    "binding": ("", "", "Binding"),
     "eviction": ("policy", "v1", "Eviction"),
     "scale": ("autoscaling", "v1", "Scale"),
 }
@@ -27,35 +31,31 @@ VERSION = {
 }
 
 
-def core_versions() -> dict[str, Any]:
+def core_versions() -> Document:
     """Return the answer of /api."""
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
 
 
-def group_list(registry: Registry) -> dict[str, Any]:
+def group_list(registry: Registry) -> Document:
     """Return the answer of /apis."""
-    names = [name for name in registry.group_versions() if name]
-    groups = [_group(name, registry) for name in names]
+    groups = [_group(name, versions) for name, versions in registry.group_versions().items() if name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def group(name: str, registry: Registry) -> dict[str, Any] | None:
+def group(name: str, registry: Registry) -> Document | None:
     """Return the answer of /apis/<group>."""
-    if not name or name not in registry.group_versions():
-        return None
-    return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, registry)}
+    versions = registry.group_versions().get(name)
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)} if name and versions else None
 
 
-def _group(name: str, registry: Registry) -> dict[str, Any]:
-    versions = [
-        {"groupVersion": f"{name}/{version}", "version": version} for version in registry.group_versions()[name]
-    ]
-    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
+def _group(name: str, versions: list[str]) -> Document:
+    named = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": named, "preferredVersion": named[0]}
 
 
-def resource_list(group_name: str, version: str, registry: Registry) -> dict[str, Any] | None:
+def resource_list(group_name: str, version: str, registry: Registry) -> Document | None:
     """Return the answer of /api/v1 and /apis/<group>/<version>."""
-    kinds = [kind for kind in registry.kinds() if (kind.group, kind.version) == (group_name, version)]
+    kinds = registry.served_in(group_name, version)
     if not kinds:
         return None
     return {
@@ -66,42 +66,48 @@ def resource_list(group_name: str, version: str, registry: Registry) -> dict[str
     }
 
 
-def _entries(kind: Kind) -> list[dict[str, Any]]:
-    main: dict[str, Any] = {
+def _entries(kind: Kind) -> list[Document]:
+    main = {
         "name": kind.plural,
         "singularName": kind.singular,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
-        "verbs": list(kind.verbs),
+        "verbs": kind.verbs,
+        **_other_names(kind),
     }
-    if kind.short_names:
-        main["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        main["categories"] = list(kind.categories)
     return [main, *(_subentry(kind, name) for name in sorted(kind.subresources))]
 
 
-def _subentry(kind: Kind, name: str) -> dict[str, Any]:
-    entry: dict[str, Any] = {
+def _subentry(kind: Kind, name: str) -> Document:
+    group, version, shown = _SUBRESOURCE_KINDS.get(name, ("", "", kind.kind))
+    return {
         "name": f"{kind.plural}/{name}",
         "singularName": "",
         "namespaced": kind.namespaced,
-        "kind": kind.kind,
+        "kind": shown,
         "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"]),
+        **({"group": group, "version": version} if group else {}),
     }
-    if name in _SUBRESOURCE_KINDS:
-        entry["group"], entry["version"], entry["kind"] = _SUBRESOURCE_KINDS[name]
-    elif name == "binding":
-        entry["kind"] = "Binding"
-    return entry
 
 
-def aggregated(registry: Registry, *, core: bool) -> dict[str, Any]:
+def _other_names(kind: Kind) -> Document:
+    names = {"shortNames": kind.short_names, "categories": kind.categories}
+    return {field: each for field, each in names.items() if each}
+
+
+def aggregated(registry: Registry, *, core: bool) -> Document:
     """Return the answer of /api or /apis as one APIGroupDiscoveryList."""
     items = [
         {
             "metadata": {"name": name} if name else {},
-            "versions": [_aggregated_version(name, version, registry) for version in versions],
+            "versions": [
+                {
+                    "version": version,
+                    "resources": [_aggregated_resource(kind) for kind in registry.served_in(name, version)],
+                    "freshness": "Current",
+                }
+                for version in versions
+            ],
         }
         for name, versions in registry.group_versions().items()
         if bool(name) is not core
@@ -114,43 +120,27 @@ def aggregated(registry: Registry, *, core: bool) -> dict[str, Any]:
     }
 
 
-def _aggregated_version(group_name: str, version: str, registry: Registry) -> dict[str, Any]:
-    kinds = [kind for kind in registry.kinds() if (kind.group, kind.version) == (group_name, version)]
-    return {"version": version, "resources": [_aggregated_resource(kind) for kind in kinds], "freshness": "Current"}
-
-
-def _aggregated_resource(kind: Kind) -> dict[str, Any]:
-    resource: dict[str, Any] = {
+def _aggregated_resource(kind: Kind) -> Document:
+    """Describe a kind; a built-in one of the resource's own group has no group here."""
+    own = (kind.group, kind.version, kind.kind) if kind.custom else ("", "", kind.kind)
+    subresources = [
+        {
+            "subresource": name,
+            "responseKind": _identity(*_SUBRESOURCE_KINDS.get(name, own)),
+            "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"]),
+        }
+        for name in sorted(kind.subresources)
+    ]
+    return {
         "resource": kind.plural,
-        "responseKind": _response_kind(kind, kind.kind),
+        "responseKind": _identity(*own),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
-        "verbs": list(kind.verbs),
+        "verbs": kind.verbs,
+        **_other_names(kind),
+        **({"subresources": subresources} if subresources else {}),
     }
-    if kind.short_names:
-        resource["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        resource["categories"] = list(kind.categories)
-    if kind.subresources:
-        resource["subresources"] = [_aggregated_subresource(kind, name) for name in sorted(kind.subresources)]
-    return resource
 
 
-def _response_kind(kind: Kind, name: str) -> dict[str, str]:
-    """Name a kind; a built-in one of the resource's own group has no group here."""
-    group, version = (kind.group, kind.version) if kind.custom else ("", "")
-    return {"group": group, "version": version, "kind": name}
-
-
-def _subresponse_kind(kind: Kind, subresource: str) -> dict[str, str]:
-    if subresource in _SUBRESOURCE_KINDS:
-        return dict(zip(("group", "version", "kind"), _SUBRESOURCE_KINDS[subresource], strict=True))
-    return _response_kind(kind, "Binding" if subresource == "binding" else kind.kind)
-
-
-def _aggregated_subresource(kind: Kind, name: str) -> dict[str, Any]:
-    return {
-        "subresource": name,
-        "responseKind": _subresponse_kind(kind, name),
-        "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"]),
-    }
+def _identity(group: str, version: str, kind: str) -> dict[str, str]:
+    return {"group": group, "version": version, "kind": kind}
