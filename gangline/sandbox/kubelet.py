@@ -11,17 +11,17 @@ from functools import partial
 from typing import Final
 
 from gangline.contract.meta import Key
-from gangline.contract.node import Node, NodeStatus
+from gangline.contract.node import Node
 from gangline.contract.requests import allocatable, pod_requests
-from gangline.kube.wire.requests import APPLY_PATCH, STRATEGIC_PATCH
-from gangline.kube.wire.resources import LEASES, NODES, PODS
+from gangline.kube.wire.requests import APPLY_PATCH
+from gangline.kube.wire.resources import LEASES, NODES
 from gangline.sandbox import podlife
-from gangline.sandbox.actions import Action, Decision, Delete, Patch
+from gangline.sandbox.actions import Action, Decision, Patch, delete, report
 from gangline.sandbox.admission import Admissions
-from gangline.sandbox.cache import Cache
 from gangline.sandbox.nodes import KUBELET_LABEL, POD_SLOTS, STOPPED_ANNOTATION, ready_condition
 from gangline.sandbox.objects import RunNode, RunPod
 from gangline.sandbox.podlife import Behaviour, Rejection, Status
+from gangline.sandbox.world import World
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 HEARTBEATS_PER_LEASE: Final = 4
@@ -31,27 +31,21 @@ Change = Callable[[RunPod, datetime], Status]
 
 
 class Kubelets:
-    """Decides for every pod on a node that it serves: all nodes, or those with the label `KUBELET_LABEL`.
+    """Decides for every node that it serves, all or those with the label `KUBELET_LABEL`, and for the pods on them.
 
-    With a `speed` what takes time takes so much less.
+    Leases are renewed every `heartbeat_s` seconds; None has nobody watch for them.
     """
 
-    def __init__(self, pods: Cache[RunPod], nodes: Cache[RunNode], *, every_node: bool, speed: float = 1.0) -> None:
-        self._pods = pods
-        self._nodes = nodes
+    def __init__(self, *, every_node: bool, heartbeat_s: float | None) -> None:
         self._every_node = every_node
-        self._speed = speed
+        self._heartbeat_s = heartbeat_s
         self._admissions = Admissions()
         self._since: dict[str, datetime] = {}
 
-    def serves(self, name: str | None) -> RunNode | None:
-        """Find the node, if it is one of ours and its kubelet has not been stopped."""
-        node = self._nodes.get(Key("", name)) if name else None
-        if node is None or STOPPED_ANNOTATION in (node.metadata.annotations or {}):
-            return None
-        if not (self._every_node or KUBELET_LABEL in (node.metadata.labels or {})):
-            return None
-        return node
+    def serves(self, node: RunNode) -> bool:
+        """Tell whether the node is one of ours and its kubelet has not been stopped."""
+        is_ours = self._every_node or KUBELET_LABEL in (node.metadata.labels or {})
+        return is_ours and STOPPED_ANNOTATION not in (node.metadata.annotations or {})
 
     def observe(self, old: RunPod | None, new: RunPod | None) -> None:
         """Take note of what a pod holds, or that it holds nothing any more."""
@@ -64,27 +58,39 @@ class Kubelets:
         elif new.status.start_time is not None and new.spec.node_name:
             self._admissions.hold(new.metadata.uid, new.spec.node_name, _requests(new))
 
-    def decide_pod(self, key: Key, now: datetime) -> Decision:
+    def decide_node(self, node: RunNode, world: World) -> Decision:
+        """Say what keeps a node Ready: its conditions and capacity and, where somebody watches for it, its lease."""
+        if not self.serves(node):
+            return Decision()
+        actions: list[Action] = []
+        room = node.status.allocatable or node.status.capacity or {"pods": POD_SLOTS}
+        if not (_is_ready(node) and node.status.allocatable):
+            status = {"capacity": node.status.capacity or room, "allocatable": room}
+            actions.append(report(node, conditions=[ready_condition(world.now)], **status))
+        if self._heartbeat_s is not None:
+            actions.append(_heartbeat(node, world.now, self._heartbeat_s))
+        return Decision(actions=tuple(actions), again_in_s=self._heartbeat_s)
+
+    def decide_pod(self, pod: RunPod, world: World) -> Decision:
         """Say what comes next for a pod."""
-        pod = self._pods.get(key)
-        node = self.serves(pod.spec.node_name) if pod is not None else None
-        if pod is None or node is None:
+        node = world.node(pod)
+        if node is None or not self.serves(node):
             return Decision()
         if podlife.is_finished(pod):
-            return _removal(pod) if pod.metadata.deletion_timestamp else Decision()
+            return Decision(actions=(delete(pod, grace_period_s=0),) if pod.metadata.deletion_timestamp else ())
         behaviour = podlife.behaviour_of(pod)
         if isinstance(behaviour, Rejection):
-            return _status(pod, podlife.rejected(behaviour, now))
+            return _status(pod, podlife.rejected(behaviour, world.now))
         if pod.metadata.deletion_timestamp:
             exit_code = podlife.TERMINATED_BY_SIGNAL if behaviour.exit_code is None else behaviour.exit_code
-            return _status(pod, podlife.finished(pod, now, exit_code=exit_code))
+            return _status(pod, podlife.finished(pod, world.now, exit_code=exit_code))
         if pod.status.start_time is None:
-            return self._accept(pod, node, now)
-        return self._progress(pod, behaviour, now)
+            return self._accept(pod, node, world.now)
+        return self._progress(pod, behaviour, world)
 
     def _accept(self, pod: RunPod, node: RunNode, now: datetime) -> Decision:
         try:
-            room = allocatable(_contract_node(node))
+            room = allocatable(Node(metadata=node.metadata, status=node.status))
             rejection = self._admissions.admit(pod.metadata.uid, node.metadata.name, pod_requests(pod), room)
         except ValueError as error:
             rejection = Rejection(reason="UnexpectedAdmissionError", message=str(error))
@@ -93,18 +99,18 @@ class Kubelets:
         self._since[pod.metadata.uid] = now
         return _status(pod, podlife.creating(pod, now))
 
-    def _progress(self, pod: RunPod, behaviour: Behaviour, now: datetime) -> Decision:
-        since = self._since.get(pod.metadata.uid) or podlife.started_at(pod) or now
+    def _progress(self, pod: RunPod, behaviour: Behaviour, world: World) -> Decision:
+        since = self._since.get(pod.metadata.uid) or podlife.started_at(pod) or world.now
         coming = [
-            ((since + timedelta(seconds=wait_s / self._speed) - now).total_seconds(), change)
+            ((since + timedelta(seconds=wait_s / world.pace.speed) - world.now).total_seconds(), change)
             for wait_s, change in _coming(pod, behaviour)
         ]
         due = [change for left_s, change in coming if left_s <= 0]
         if not due:
             return Decision(again_in_s=min((left_s for left_s, _ in coming), default=None))
         if due[-1] is not podlife.made_ready:
-            self._since[pod.metadata.uid] = now
-        return _status(pod, due[-1](pod, now))
+            self._since[pod.metadata.uid] = world.now
+        return _status(pod, due[-1](pod, world.now))
 
     def _forget(self, pod: RunPod) -> None:
         self._admissions.release(pod.metadata.uid)
@@ -117,33 +123,13 @@ def _coming(pod: RunPod, behaviour: Behaviour) -> list[tuple[float, Change]]:
         wait_s = podlife.restart_delay_s(pod) if podlife.is_running(pod) else behaviour.start_delay_s
         return [(wait_s, partial(podlife.running, ready=behaviour.ready_delay_s == 0))]
     coming: list[tuple[float, Change]] = []
-    if not podlife.is_ready(pod):
+    if podlife.ready_since(pod) is None:
         coming.append((behaviour.ready_delay_s, podlife.made_ready))
     if behaviour.run_s is not None:
         exit_code = behaviour.exit_code or 0
         end = podlife.backing_off if podlife.restarts_after(pod, exit_code) else podlife.finished
         coming.append((behaviour.run_s, partial(end, exit_code=exit_code)))
     return coming
-
-
-def decide_node(node: RunNode, now: datetime, *, heartbeat_s: float | None) -> Decision:
-    """Say what keeps a node Ready: its condition and capacity and, where somebody watches for it, its lease."""
-    actions: list[Action] = []
-    room = node.status.allocatable or node.status.capacity or {"pods": POD_SLOTS}
-    if not (_is_ready(node) and node.status.allocatable):
-        status = {"conditions": [ready_condition(now)], "capacity": node.status.capacity or room, "allocatable": room}
-        actions.append(
-            Patch(
-                resource=NODES,
-                key=node.metadata.key,
-                body={"metadata": {"uid": node.metadata.uid}, "status": status},
-                subresource="status",
-                content_type=STRATEGIC_PATCH,
-            )
-        )
-    if heartbeat_s is not None:
-        actions.append(_heartbeat(node, now, heartbeat_s))
-    return Decision(actions=tuple(actions), again_in_s=heartbeat_s)
 
 
 def _heartbeat(node: RunNode, now: datetime, heartbeat_s: float) -> Patch:
@@ -170,24 +156,9 @@ def _requests(pod: RunPod) -> dict[str, int]:
         return {"pods": 1}
 
 
-def _contract_node(node: RunNode) -> Node:
-    return Node(metadata=node.metadata, status=NodeStatus(allocatable=node.status.allocatable))
-
-
 def _is_ready(node: RunNode) -> bool:
     return any(c.type == "Ready" and c.status == "True" for c in node.status.conditions or ())
 
 
 def _status(pod: RunPod, status: Status) -> Decision:
-    patch = Patch(
-        resource=PODS,
-        key=pod.metadata.key,
-        body={"metadata": {"uid": pod.metadata.uid}, "status": status},
-        subresource="status",
-        content_type=STRATEGIC_PATCH,
-    )
-    return Decision(actions=(patch,))
-
-
-def _removal(pod: RunPod) -> Decision:
-    return Decision(actions=(Delete(resource=PODS, key=pod.metadata.key, uid=pod.metadata.uid, grace_period_s=0),))
+    return Decision(actions=(report(pod, **status),))

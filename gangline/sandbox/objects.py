@@ -1,7 +1,8 @@
 """What the kubelets and the workload controllers read of an object, as partial Structs; templates stay as they came."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Struct, to_builtins
 
@@ -18,7 +19,20 @@ from gangline.contract.pod import (
     TerminatedState,
     Toleration,
 )
-from gangline.contract.policy import LabelSelector
+from gangline.contract.policy import LabelSelector, PodDisruptionBudget
+from gangline.kube.wire.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    DEPLOYMENTS,
+    JOBS,
+    LEASES,
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    REPLICA_SETS,
+    SERVICE_ACCOUNTS,
+    Resource,
+)
 
 
 class OwnerLink(OwnerReference, frozen=True, kw_only=True, rename="camel"):
@@ -46,6 +60,18 @@ class Thing(Struct, frozen=True, kw_only=True, rename="camel"):
     """An object of any kind: its metadata alone."""
 
     metadata: Meta = Meta()
+
+
+class Definition(Thing, frozen=True, kw_only=True, rename="camel"):
+    """A CustomResourceDefinition."""
+
+
+class ServiceAccount(Thing, frozen=True, kw_only=True, rename="camel"):
+    """A ServiceAccount."""
+
+
+class VolumeClaim(Thing, frozen=True, kw_only=True, rename="camel"):
+    """A PersistentVolumeClaim."""
 
 
 class NamespaceSpec(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -404,6 +430,43 @@ class CronJob(Struct, frozen=True, kw_only=True, rename="camel"):
     metadata: Meta = Meta()
     spec: CronJobSpec = CronJobSpec()
     status: CronJobStatus = CronJobStatus()
+
+
+class BudgetStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a budget allows at the moment."""
+
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    disruptions_allowed: int = 0
+    expected_pods: int = 0
+    observed_generation: int = 0
+    disrupted_pods: dict[str, str] | None = None
+    """Pods whose eviction was granted and that are still to go."""
+
+
+class Budget(PodDisruptionBudget, frozen=True, kw_only=True, rename="camel"):
+    """A PodDisruptionBudget with its status."""
+
+    metadata: Meta = Meta()
+    status: BudgetStatus = BudgetStatus()
+
+
+RESOURCES: Final[Mapping[type[Any], Resource]] = {
+    RunPod: PODS,
+    RunNode: NODES,
+    Lease: LEASES,
+    Namespace: NAMESPACES,
+    ServiceAccount: SERVICE_ACCOUNTS,
+    ReplicaSet: REPLICA_SETS,
+    Deployment: DEPLOYMENTS,
+    StatefulSet: Resource("apps", "v1", "statefulsets", "StatefulSet"),
+    VolumeClaim: Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
+    Job: JOBS,
+    CronJob: Resource("batch", "v1", "cronjobs", "CronJob"),
+    Budget: POD_DISRUPTION_BUDGETS,
+    Definition: CUSTOM_RESOURCE_DEFINITIONS,
+}
+"""The kinds of which kubelets and controllers read every object, by the Struct that says how much of it."""
 
 
 def timestamp(at: datetime) -> str:

@@ -15,14 +15,14 @@ A pod says by annotation how it behaves; without any it starts at once and runs 
 | `sandbox.gangline.dev/exit-code` | what they exit with, 0 is Succeeded; also when the pod is deleted | 0, deleted: 143 |
 """
 
-import math
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
-from gangline.sandbox.objects import RunPod, timestamp, wire
+from gangline.sandbox.objects import RunPod, RunStatus, timestamp, wire
 
 START_DELAY_ANNOTATION: Final = "sandbox.gangline.dev/start-delay-seconds"
 READY_DELAY_ANNOTATION: Final = "sandbox.gangline.dev/ready-delay-seconds"
@@ -33,7 +33,12 @@ FINISHED_PHASES: Final = ("Succeeded", "Failed")
 FIRST_BACKOFF_S: Final = 10.0
 LAST_BACKOFF_S: Final = 300.0
 
+EPOCH: Final = datetime.fromtimestamp(0, UTC)
+"""Stands for times that are not known."""
+
 Status = dict[str, Any]
+Seconds = Annotated[float, Meta(ge=0, le=1e9)]
+ExitCode = Annotated[int, Meta(ge=0, le=255)]
 
 
 class Behaviour(Struct, frozen=True, kw_only=True):
@@ -57,35 +62,22 @@ def behaviour_of(pod: RunPod) -> Behaviour | Rejection:
     annotations = pod.metadata.annotations or {}
     try:
         return Behaviour(
-            start_delay_s=_seconds(annotations, START_DELAY_ANNOTATION) or 0.0,
-            ready_delay_s=_seconds(annotations, READY_DELAY_ANNOTATION) or 0.0,
-            run_s=_seconds(annotations, RUN_SECONDS_ANNOTATION),
-            exit_code=_exit_code(annotations),
+            start_delay_s=_read(annotations, START_DELAY_ANNOTATION, Seconds) or 0.0,
+            ready_delay_s=_read(annotations, READY_DELAY_ANNOTATION, Seconds) or 0.0,
+            run_s=_read(annotations, RUN_SECONDS_ANNOTATION, Seconds),
+            exit_code=_read(annotations, EXIT_CODE_ANNOTATION, ExitCode),
         )
     except ValueError as error:
         return Rejection(reason="InvalidAnnotation", message=str(error))
 
 
-def _seconds(annotations: dict[str, str], name: str) -> float | None:
+def _read(annotations: dict[str, str], name: str, legal: Any) -> Any:
     text = annotations.get(name)
-    if text is None:
-        return None
     try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds <= timedelta.max.days:
-        raise ValueError(f"annotation {name} is {text!r}: give a number of seconds, 0 or more")
-    return seconds
-
-
-def _exit_code(annotations: dict[str, str]) -> int | None:
-    text = annotations.get(EXIT_CODE_ANNOTATION)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and int(text) <= 255):
-        raise ValueError(f"annotation {EXIT_CODE_ANNOTATION} is {text!r}: give a whole number from 0 to 255")
-    return int(text)
+        return None if text is None else msgspec.convert(text, legal, strict=False)
+    except msgspec.ValidationError:
+        wanted = "a whole number from 0 to 255" if legal is ExitCode else "a number of seconds, 0 or more"
+        raise ValueError(f"annotation {name} is {text!r}: give {wanted}") from None
 
 
 def is_finished(pod: RunPod) -> bool:
@@ -98,9 +90,12 @@ def is_running(pod: RunPod) -> bool:
     return pod.status.phase == "Running"
 
 
-def is_ready(pod: RunPod) -> bool:
-    """Tell whether the pod is Ready."""
-    return any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions or ())
+def ready_since(pod: RunPod) -> datetime | None:
+    """Tell since when the pod is Ready; None if it is not."""
+    for condition in pod.status.conditions or ():
+        if condition.type == "Ready" and condition.status == "True":
+            return condition.last_transition_time or EPOCH
+    return None
 
 
 def is_backing_off(pod: RunPod) -> bool:
@@ -134,59 +129,37 @@ def started_at(pod: RunPod) -> datetime | None:
 def creating(pod: RunPod, now: datetime) -> Status:
     """Status of a pod that the node has accepted."""
     waiting = {"waiting": {"reason": "ContainerCreating"}}
-    return {
-        "phase": "Pending",
-        "startTime": timestamp(now),
-        "hostIP": _host_ip(pod),
-        "conditions": _conditions(now, initialized=True, ready=False, reason="ContainersNotReady"),
-        "containerStatuses": _container_statuses(pod, waiting, running=False),
-    }
+    return {"phase": "Pending", "startTime": timestamp(now), "hostIP": node_ip(pod.spec.node_name or "")} | _state(
+        pod, now, waiting
+    )
 
 
-def running(pod: RunPod, now: datetime, *, ready: bool = True) -> Status:
+def running(pod: RunPod, now: datetime, *, ready: bool = True, since: datetime | None = None) -> Status:
     """Status of a pod whose containers have started."""
     address = pod_ip(pod)
-    return {
-        "phase": "Running",
-        "podIP": address,
-        "podIPs": [{"ip": address}],
-        "conditions": _conditions(now, initialized=True, ready=ready, reason="ContainersNotReady"),
-        "containerStatuses": _container_statuses(pod, {"running": {"startedAt": timestamp(now)}}, running=ready),
-    }
+    state = {"running": {"startedAt": timestamp(since or now)}}
+    return {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]} | _state(pod, now, state, ready=ready)
 
 
 def made_ready(pod: RunPod, now: datetime) -> Status:
     """Status of a running pod that is Ready from now on."""
-    return running(pod, now) | {
-        "containerStatuses": _container_statuses(
-            pod, {"running": {"startedAt": timestamp(started_at(pod) or now)}}, running=True
-        )
-    }
+    return running(pod, now, since=started_at(pod))
 
 
 def backing_off(pod: RunPod, now: datetime, *, exit_code: int) -> Status:
     """Status of a pod whose containers have exited and will be started again."""
     waiting = {"waiting": {"reason": "CrashLoopBackOff", "message": "waits before it is started again"}}
-    last = {"terminated": _terminated(pod, exit_code, now)}
-    return {
-        "phase": "Running",
-        "conditions": _conditions(now, initialized=True, ready=False, reason="ContainersNotReady"),
-        "containerStatuses": [
-            status | {"restartCount": status["restartCount"] + 1, "lastState": last}
-            for status in _container_statuses(pod, waiting, running=False)
-        ],
-    }
+    status = _state(pod, now, waiting)
+    for each in status["containerStatuses"]:
+        each["restartCount"] += 1
+        each["lastState"] = {"terminated": _terminated(pod, exit_code, now)}
+    return {"phase": "Running"} | status
 
 
 def finished(pod: RunPod, now: datetime, *, exit_code: int) -> Status:
     """Status of a pod whose containers have exited, or never started."""
-    succeeded = exit_code == 0
-    reason = "PodCompleted" if succeeded else "PodFailed"
-    return {
-        "phase": "Succeeded" if succeeded else "Failed",
-        "conditions": _conditions(now, initialized=True, ready=False, reason=reason),
-        "containerStatuses": _container_statuses(pod, {"terminated": _terminated(pod, exit_code, now)}, running=False),
-    }
+    phase, reason = ("Failed", "PodFailed") if exit_code else ("Succeeded", "PodCompleted")
+    return {"phase": phase} | _state(pod, now, {"terminated": _terminated(pod, exit_code, now)}, reason=reason)
 
 
 def _terminated(pod: RunPod, exit_code: int, now: datetime) -> Status:
@@ -213,42 +186,34 @@ def pod_ip(pod: RunPod) -> str:
     return "10." + ".".join(str(byte) for byte in blake2b(pod.metadata.uid.encode(), digest_size=3).digest())
 
 
-def _host_ip(pod: RunPod) -> str:
-    digest = blake2b((pod.spec.node_name or "").encode(), digest_size=2).digest()
-    return f"172.16.{digest[0]}.{digest[1]}"
+def node_ip(node: str) -> str:
+    """Make up an address; equal for equal names."""
+    return "172.16." + ".".join(str(byte) for byte in blake2b(node.encode(), digest_size=2).digest())
 
 
-def _conditions(now: datetime, *, initialized: bool, ready: bool, reason: str | None = None) -> list[Status]:
-    wanted = {
-        "PodReadyToStartContainers": ready,
-        "Initialized": initialized,
-        "Ready": ready,
-        "ContainersReady": ready,
-    }
-    return [
+def _state(
+    pod: RunPod, now: datetime, state: Status, *, ready: bool = False, reason: str = "ContainersNotReady"
+) -> Status:
+    """Conditions, and statuses of all containers, with what was counted of them before."""
+    wanted = {"PodReadyToStartContainers": ready, "Initialized": True, "Ready": ready, "ContainersReady": ready}
+    conditions = [
         {"type": type_, "status": str(is_true), "lastTransitionTime": timestamp(now)}
-        | ({} if is_true or reason is None else {"reason": reason})
+        | ({} if is_true else {"reason": reason})
         for type_, is_true in wanted.items()
     ]
-
-
-def _container_statuses(pod: RunPod, state: Status, *, running: bool) -> list[Status]:
-    """Statuses of all containers, with what was counted of them before."""
     before = {status.name: status for status in pod.status.container_statuses or ()}
-    statuses = []
-    for container in pod.spec.containers or ():
-        old = before.get(container.name)
-        last = old.last_state if old is not None else None
-        statuses.append(
-            {
-                "name": container.name,
-                "image": container.image,
-                "imageID": "",
-                "ready": running,
-                "started": "running" in state,
-                "restartCount": (old.restart_count if old is not None else None) or 0,
-                "state": state,
-                **({"lastState": wire(last)} if last is not None else {}),
-            }
-        )
-    return statuses
+    statuses = [
+        {
+            "name": container.name,
+            "image": container.image,
+            "imageID": "",
+            "ready": ready,
+            "started": "running" in state,
+            "restartCount": old.restart_count or 0,
+            "state": state,
+            **({"lastState": wire(old.last_state)} if old.last_state is not None else {}),
+        }
+        for container in pod.spec.containers or ()
+        for old in (before.get(container.name, RunStatus()),)
+    ]
+    return {"conditions": conditions, "containerStatuses": statuses}

@@ -148,48 +148,56 @@ class Decider:
                 return _at_once if NAMESPACE_TERMINATING in error.causes or is_another(error) else error
 
     async def _write(self, action: Action) -> Seen:
-        cache = self._caches.get(action.resource, _NOTHING)
+        cache = self._caches.get(action.resource)
+        before = _version(cache, action)
+        reply = await perform(self._client, action)
+        if cache is None:
+            return _at_once
         match action:
             case Create():
-                reply = await self._client.create(action.resource, action.namespace, action.body)
-                uid = reply["metadata"]["uid"]
-                return (lambda: cache.by_uid(uid) is not None) if cache is not _NOTHING else _at_once
+                return lambda: cache.by_uid(reply["metadata"]["uid"]) is not None
             case Patch():
-                version = _version(cache, action.key)
-                reply = await self._client.patch(
-                    action.resource,
-                    action.key,
-                    action.body,
-                    subresource=action.subresource,
-                    content_type=action.content_type,
-                    field_manager=FIELD_MANAGER,
-                )
-                if version is None or reply["metadata"]["resourceVersion"] == version:
-                    return _at_once
-                return lambda: _version(cache, action.key) != version
+                is_seen = before is None or reply["metadata"]["resourceVersion"] == before
+                return _at_once if is_seen else lambda: _version(cache, action) != before
             case Delete():
-                await self._client.delete(
-                    action.resource,
-                    action.key,
-                    uid=action.uid,
-                    grace_period_s=action.grace_period_s,
-                    propagation=action.propagation,
-                )
-                uid = action.uid
-                return lambda: _is_going(cache, uid)
+                return lambda: _is_going(cache, action.uid)
             case _:
                 assert_never(action)
 
 
-_NOTHING: Final[Cache[Any]] = Cache()
+async def perform(client: Client, action: Action) -> dict[str, Any]:
+    """Carry one action out and return the object as it is then; nothing of one that is deleted. Raises ApiError."""
+    match action:
+        case Create():
+            return await client.create(action.resource, action.namespace, action.body)
+        case Patch():
+            return await client.patch(
+                action.resource,
+                action.key,
+                action.body,
+                subresource=action.subresource,
+                content_type=action.content_type,
+                field_manager=FIELD_MANAGER,
+            )
+        case Delete():
+            await client.delete(
+                action.resource,
+                action.key,
+                uid=action.uid,
+                grace_period_s=action.grace_period_s,
+                propagation=action.propagation,
+            )
+            return {}
+        case _:
+            assert_never(action)
 
 
 def _at_once() -> bool:
     return True
 
 
-def _version(cache: Cache[Any], key: Key) -> str | None:
-    thing = cache.get(key)
+def _version(cache: Cache[Any] | None, action: Action) -> str | None:
+    thing = cache.get(action.key) if cache is not None and isinstance(action, Patch) else None
     return None if thing is None else thing.metadata.resource_version
 
 

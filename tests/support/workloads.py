@@ -5,9 +5,20 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from gangline.kube.wire.resources import Resource
 from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
 from gangline.sandbox.cache import Cache
-from gangline.sandbox.objects import Deployment, Identified, Job, ReplicaSet, RunNode, RunPod, timestamp
+from gangline.sandbox.objects import (
+    RESOURCES,
+    Deployment,
+    Identified,
+    Job,
+    ReplicaSet,
+    RunNode,
+    RunPod,
+    timestamp,
+)
+from gangline.sandbox.world import Pace, World
 
 T = TypeVar("T", bound=Identified)
 
@@ -26,6 +37,14 @@ def cache_of(*things: T) -> Cache[T]:
     for thing in things:
         cache.put(thing)
     return cache
+
+
+def world_of(*things: Identified, now: datetime = NOW, pace: Pace = Pace()) -> World:  # noqa: B008 - frozen
+    """A world in which these are all there is."""
+    caches: dict[Resource, Cache[Any]] = {resource: Cache() for resource in RESOURCES.values()}
+    for thing in things:
+        caches[RESOURCES[type(thing)]].put(thing)
+    return World(caches, now, pace)
 
 
 def metadata(name: str, **fields: Any) -> dict[str, Any]:

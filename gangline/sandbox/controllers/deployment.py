@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -11,52 +11,50 @@ import msgspec
 from gangline.contract.conditions import merged
 from gangline.contract.meta import Condition, Key
 from gangline.contract.names import POD_TEMPLATE_HASH_LABEL
-from gangline.kube.wire.resources import DEPLOYMENTS, REPLICA_SETS, Resource
-from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
-from gangline.sandbox.cache import Cache
+from gangline.sandbox.actions import Action, Create, Decision, Patch, amend, delete, set_status
 from gangline.sandbox.controllers import rollout
-from gangline.sandbox.controllers.ownership import claim, controlled, owner_reference
-from gangline.sandbox.objects import Deployment, DeploymentStatus, Identified, ReplicaSet, RunPod, status_patch, timed
-from gangline.sandbox.podlife import is_finished
+from gangline.sandbox.controllers.ownership import claim, controlled, create_child
+from gangline.sandbox.objects import RESOURCES, Deployment, DeploymentStatus, ReplicaSet, RunPod
+from gangline.sandbox.podlife import EPOCH, is_finished
+from gangline.sandbox.world import World
 
 REVISION_ANNOTATION: Final = "deployment.kubernetes.io/revision"
 _SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
-_EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
-class Deployments:
-    """Decides for every Deployment."""
+def decide(owner: Deployment, world: World) -> Decision:
+    """Say which ReplicaSets to make, scale, adopt and delete, and what the status is."""
+    claimed = claim(owner, owner.spec.selector, world.all(ReplicaSet))
+    sets = sorted(claimed.children, key=_age)
+    new = next((each for each in sets if _template_of(each) == owner.spec.template), None)
+    old = [each for each in sets if each is not new]
+    changes = () if owner.metadata.deletion_timestamp or claimed.actions else _roll(owner, new, old, world)
+    status = set_status(owner, _status(owner, new, sets, world.now), "terminatingReplicas", times="lastUpdateTime")
+    return Decision(actions=(*claimed.actions, *changes, *(status or _revise(owner, new, old))))
 
-    def __init__(self, deployments: Cache[Deployment], replica_sets: Cache[ReplicaSet], pods: Cache[RunPod]) -> None:
-        self._deployments = deployments
-        self._replica_sets = replica_sets
-        self._pods = pods
 
-    def decide(self, key: Key, now: datetime) -> Decision:
-        """Say which ReplicaSets to make, scale, adopt and delete, and what the status is."""
-        owner = self._deployments.get(key)
-        if owner is None:
-            return Decision()
-        claimed = claim(owner, owner.spec.selector, self._replica_sets, owner_kind=DEPLOYMENTS, child_kind=REPLICA_SETS)
-        sets = sorted(claimed.children, key=_age)
-        new = next((each for each in sets if _template_of(each) == owner.spec.template), None)
-        old = [each for each in sets if each is not new]
-        changes = () if owner.metadata.deletion_timestamp or claimed.actions else self._roll(owner, new, old)
-        last = _status(owner, new, sets, now) or _revise(owner, new, old)
-        return Decision(actions=(*claimed.actions, *changes, *last))
+def wake_owner_of_pod(world: World, pod: RunPod) -> list[Key]:
+    """Name the Deployment whose ReplicaSet controls a pod: a rollout may wait for the last old pod."""
+    parent = pod.metadata.controller
+    replica_set = world.all(ReplicaSet).by_uid(parent.uid) if parent is not None else None
+    owner = replica_set.metadata.controller if replica_set is not None else None
+    return [Key(pod.metadata.namespace, owner.name)] if owner is not None and owner.kind == Deployment.__name__ else []
 
-    def _roll(self, owner: Deployment, new: ReplicaSet | None, old: list[ReplicaSet]) -> tuple[Action, ...]:
-        spec = owner.spec
-        old_pods = sum(not is_finished(pod) for each in old for pod in controlled(each, self._pods))
-        if spec.paused:
-            scale = rollout.rescale_paused(spec, [*old, new] if new else old)
-        elif new is None:
-            return (_make_replica_set(owner, old, rollout.wanted_at_first(spec, old, old_pods=old_pods)),)
-        else:
-            scale = rollout.rescale(spec, new, old, old_pods=old_pods)
-        by_uid = {each.metadata.uid: each for each in ([*old, new] if new else old)}
-        scaled = tuple(_scale(by_uid[uid], replicas) for uid, replicas in scale.items())
-        return scaled or _trim_history(owner, new, old)
+
+def _roll(owner: Deployment, new: ReplicaSet | None, old: list[ReplicaSet], world: World) -> tuple[Action, ...]:
+    spec = owner.spec
+    sets = [*old, new] if new else old
+    old_pods = sum(not is_finished(pod) for each in old for pod in controlled(each, world.all(RunPod)))
+    if spec.paused:
+        scale = rollout.rescale_paused(spec, sets)
+    elif new is None:
+        return (_make_replica_set(owner, old, rollout.wanted_at_first(spec, old, old_pods=old_pods)),)
+    else:
+        scale = rollout.rescale(spec, new, old, old_pods=old_pods)
+    scaled = tuple(
+        amend(each, spec={"replicas": scale[each.metadata.uid]}) for each in sets if each.metadata.uid in scale
+    )
+    return scaled or _trim_history(owner, new, old)
 
 
 def template_hash(template: dict[str, Any]) -> str:
@@ -79,50 +77,34 @@ def _make_replica_set(owner: Deployment, old: Sequence[ReplicaSet], replicas: in
     labels[POD_TEMPLATE_HASH_LABEL] = hash_
     selector = msgspec.to_builtins(owner.spec.selector)
     selector["matchLabels"] = {**(owner.spec.selector.match_labels or {}), POD_TEMPLATE_HASH_LABEL: hash_}
-    revision = max((_revision(each) for each in old), default=0) + 1
-    body = {
-        "apiVersion": REPLICA_SETS.api_version,
-        "kind": REPLICA_SETS.kind,
-        "metadata": {
-            "name": f"{owner.metadata.name}-{hash_}",
-            "namespace": owner.metadata.namespace,
-            "labels": labels,
-            "annotations": {REVISION_ANNOTATION: str(revision)},
-            "ownerReferences": [owner_reference(owner, DEPLOYMENTS)],
-        },
-        "spec": {
-            "replicas": replicas,
-            "minReadySeconds": owner.spec.min_ready_seconds,
-            "selector": {field: value for field, value in selector.items() if value},
-            "template": template,
-        },
+    metadata = {
+        "name": f"{owner.metadata.name}-{hash_}",
+        "labels": labels,
+        "annotations": {REVISION_ANNOTATION: str(_last_revision(old) + 1)},
     }
-    return Create(resource=REPLICA_SETS, namespace=owner.metadata.namespace, body=body)
-
-
-def _scale(replica_set: ReplicaSet, replicas: int) -> Patch:
-    body = {
-        "metadata": {"resourceVersion": replica_set.metadata.resource_version},
-        "spec": {"replicas": replicas},
+    spec = {
+        "replicas": replicas,
+        "minReadySeconds": owner.spec.min_ready_seconds,
+        "selector": {field: value for field, value in selector.items() if value},
+        "template": template,
     }
-    return Patch(resource=REPLICA_SETS, key=replica_set.metadata.key, body=body)
+    return create_child(owner, ReplicaSet, metadata, spec)
 
 
-def _revise(owner: Deployment, new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> tuple[Action, ...]:
+def _revise(owner: Deployment, new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> list[Action]:
     """Give the newest ReplicaSet, also one that is used again, and the Deployment the number after all others."""
     if new is None or owner.metadata.deletion_timestamp:
-        return ()
-    revision = str(max(_revision(new), max((_revision(each) for each in old), default=0) + 1))
-    annotated: tuple[tuple[Resource, Identified], ...] = ((REPLICA_SETS, new), (DEPLOYMENTS, owner))
-    return tuple(
+        return []
+    revision = str(max(_revision(new), _last_revision(old) + 1))
+    return [
         Patch(
-            resource=resource,
+            resource=RESOURCES[type(each)],
             key=each.metadata.key,
             body={"metadata": {"uid": each.metadata.uid, "annotations": {REVISION_ANNOTATION: revision}}},
         )
-        for resource, each in annotated
+        for each in (new, owner)
         if (each.metadata.annotations or {}).get(REVISION_ANNOTATION) != revision
-    )
+    ]
 
 
 def _trim_history(owner: Deployment, new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> tuple[Action, ...]:
@@ -132,31 +114,21 @@ def _trim_history(owner: Deployment, new: ReplicaSet | None, old: Sequence[Repli
         each for each in old if not (each.spec.replicas or each.status.replicas or each.metadata.deletion_timestamp)
     ]
     surplus = idle[: max(len(idle) - owner.spec.revision_history_limit, 0)]
-    return tuple(
-        Delete(resource=REPLICA_SETS, key=each.metadata.key, uid=each.metadata.uid, propagation="Background")
-        for each in surplus
-    )
+    return tuple(delete(each, propagation="Background") for each in surplus)
 
 
-def _status(owner: Deployment, new: ReplicaSet | None, sets: Sequence[ReplicaSet], now: datetime) -> tuple[Action, ...]:
+def _status(owner: Deployment, new: ReplicaSet | None, sets: Sequence[ReplicaSet], now: datetime) -> DeploymentStatus:
     available = sum(each.status.available_replicas for each in sets)
     total = sum(each.status.replicas for each in sets)
-    updated = new.status.replicas if new else 0
-    status = DeploymentStatus(
+    return DeploymentStatus(
         replicas=total,
-        updated_replicas=updated,
+        updated_replicas=new.status.replicas if new else 0,
         ready_replicas=sum(each.status.ready_replicas for each in sets),
         available_replicas=available,
         unavailable_replicas=max(max(total, owner.spec.replicas) - available, 0),
         observed_generation=owner.metadata.generation or 0,
         conditions=merged(owner.status.conditions or (), _conditions(owner, new, available, total), now),
     )
-    if status == owner.status:
-        return ()
-    written = status_patch(status, "terminatingReplicas")
-    written["conditions"] = timed(written["conditions"] or [], "lastUpdateTime")
-    body = {"metadata": {"resourceVersion": owner.metadata.resource_version}, "status": written}
-    return (Patch(resource=DEPLOYMENTS, key=owner.metadata.key, body=body, subresource="status"),)
 
 
 def _conditions(owner: Deployment, new: ReplicaSet | None, available: int, total: int) -> tuple[Condition, ...]:
@@ -181,10 +153,14 @@ def _conditions(owner: Deployment, new: ReplicaSet | None, available: int, total
 
 
 def _age(replica_set: ReplicaSet) -> tuple[datetime, int, str]:
-    created = replica_set.metadata.creation_timestamp or _EPOCH
+    created = replica_set.metadata.creation_timestamp or EPOCH
     return created, _revision(replica_set), replica_set.metadata.name
 
 
 def _revision(replica_set: ReplicaSet) -> int:
     text = (replica_set.metadata.annotations or {}).get(REVISION_ANNOTATION, "0")
     return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _last_revision(sets: Sequence[ReplicaSet]) -> int:
+    return max((_revision(each) for each in sets), default=0)

@@ -1,6 +1,7 @@
 """Garbage collection: objects go when their owners have gone, in the background, in the foreground, or not at all."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from gangline.sandbox.actions import Delete, Patch
 from gangline.sandbox.controllers.served import Served
 from gangline.sandbox.informer import AnyInformer
 from gangline.sandbox.objects import Identified, OwnerLink, Thing
-from gangline.sandbox.reconciler import Reconciler
+from gangline.sandbox.reconciler import Reconciler, perform
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
@@ -138,13 +139,9 @@ class Collector:
         return LOOK_AGAIN_S if len(absent) < len(unknown) else None
 
     async def _write(self, action: Delete | Patch) -> None:
-        try:
-            if isinstance(action, Patch):
-                await self._client.patch(action.resource, action.key, action.body, content_type=action.content_type)
-            else:
-                await self._client.delete(action.resource, action.key, uid=action.uid, propagation=action.propagation)
-        except (NotFound, Conflict, Invalid):  # invalid: a test in the patch does not hold any more
-            return
+        # NotFound and Conflict: somebody else was faster. Invalid: a test in the patch does not hold any more.
+        with suppress(NotFound, Conflict, Invalid):
+            await perform(self._client, action)
 
     async def _is_gone(self, link: OwnerLink, namespace: str) -> bool:
         """Ask the API server: the cache of the owner's kind may lag. Unknown kinds are left alone."""

@@ -6,26 +6,24 @@ below what the status already says, so pods that are deleted after their end sta
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, structs
 
 from gangline.contract.conditions import merged
-from gangline.contract.meta import Condition, Key
-from gangline.kube.wire.resources import JOBS
-from gangline.sandbox.actions import Action, Decision, Delete, Patch
-from gangline.sandbox.cache import Cache
+from gangline.contract.meta import Condition
+from gangline.sandbox.actions import Action, Decision, delete, set_status
 from gangline.sandbox.controllers import failurepolicy, indexed
 from gangline.sandbox.controllers.ownership import controlled
-from gangline.sandbox.controllers.pods import BURST, is_active, make_pod, ready_since, removal_order, remove_pod
-from gangline.sandbox.objects import Job, RunPod, status_patch, timed
-from gangline.sandbox.podlife import is_finished, restarts
+from gangline.sandbox.controllers.pods import BURST, is_active, make_pod, removal_order
+from gangline.sandbox.objects import Job, JobStatus, RunPod
+from gangline.sandbox.podlife import is_finished, ready_since, restarts
+from gangline.sandbox.world import World
 
 BACKOFF_LIMIT_S: Final = 600.0
-CONTROLLER_UID_LABEL: Final = "batch.kubernetes.io/controller-uid"
-JOB_NAME_LABEL: Final = "batch.kubernetes.io/job-name"
-LEGACY_CONTROLLER_UID_LABEL: Final = "controller-uid"
-LEGACY_JOB_NAME_LABEL: Final = "job-name"
+ENDS: Final = ("Complete", "Failed")
+UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
+NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
 
 
 class Tally:
@@ -69,23 +67,16 @@ class Count(Struct, frozen=True, kw_only=True):
 
 
 class Jobs:
-    """Decides for every Job; `backoff_s` is the wait after a first failure, doubled with each further one.
+    """Decides for every Job; remembers how pods ended."""
 
-    With a `speed` the seconds that a Job names are so much shorter.
-    """
-
-    def __init__(self, jobs: Cache[Job], pods: Cache[RunPod], *, backoff_s: float, speed: float = 1.0) -> None:
-        self._jobs = jobs
-        self._pods = pods
-        self._backoff_s = backoff_s
-        self._speed = speed
+    def __init__(self) -> None:
         self._tallies: dict[str, Tally] = {}
 
     def observe(self, old: RunPod | None, new: RunPod | None) -> None:
         """Note how a pod of a Job ended; one that is gone before it finished has failed."""
         pod = new or old
         owner = pod.metadata.controller if pod is not None else None
-        if pod is None or owner is None or owner.kind != JOBS.kind:
+        if pod is None or owner is None or owner.kind != Job.__name__:
             return
         tally = self._tallies.setdefault(owner.uid, Tally())
         if pod.status.phase == "Succeeded":
@@ -98,58 +89,49 @@ class Jobs:
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._tallies.pop(old.metadata.uid, None)
 
-    def decide(self, key: Key, now: datetime) -> Decision:
+    def decide(self, job: Job, world: World) -> Decision:
         """Say which pods to make and remove, and what the status is."""
-        job = self._jobs.get(key)
-        if job is None or job.metadata.deletion_timestamp:
+        if job.metadata.deletion_timestamp:
             return Decision()
-        job = _hurried(job, self._speed)
         if ended(job):
-            return _expire(job, now)
+            return _expire(job, world)
         tally = self._tallies.setdefault(job.metadata.uid, Tally())
-        count = _count(job, controlled(job, self._pods), tally)
-        verdict = _verdict(job, count, now)
+        count = _count(job, controlled(job, world.all(RunPod)), tally)
+        left_s = _until_deadline(job, world)
+        verdict = _verdict(job, count, is_late=left_s is not None and left_s <= 0)
         actions, again_in_s = (
-            self._fill(job, count, tally, now) if verdict is None else (_dismiss(count.active, tally), None)
+            _fill(job, count, tally, world) if verdict is None else (_dismiss(count.active, tally), None)
         )
-        waits = [wait for wait in (again_in_s, _until_deadline(job, now)) if wait is not None]
-        return Decision(actions=(*actions, *_status(job, count, verdict, now)), again_in_s=min(waits, default=None))
-
-    def _fill(self, job: Job, count: Count, tally: Tally, now: datetime) -> tuple[tuple[Action, ...], float | None]:
-        missing = _wanted(job, count) - len(count.active)
-        if missing <= 0:
-            return _dismiss(removal_order(count.active)[:-missing] if missing else (), tally), None
-        wait_s = self._backoff_left(count.failed, tally, now)
-        if wait_s > 0:
-            return (), wait_s
-        return tuple(_make_pods(job, count, min(missing, BURST))), None
-
-    def _backoff_left(self, failed: int, tally: Tally, now: datetime) -> float:
-        if failed == 0:
-            return 0.0
-        if tally.last_failure is None or tally.last_failure[0] < failed:
-            tally.last_failure = (failed, now)
-        delay_s = min(self._backoff_s * 2.0 ** min(failed - 1, 30), BACKOFF_LIMIT_S)
-        return (tally.last_failure[1] + timedelta(seconds=delay_s) - now).total_seconds()
+        status = _status(job, count, verdict, world.now)
+        written = set_status(job, status, "ready", "terminating", times="lastProbeTime", uncountedTerminatedPods={})
+        waits = [wait for wait in (again_in_s, left_s) if wait is not None]
+        return Decision(actions=(*actions, *written), again_in_s=min(waits, default=None))
 
 
-def _hurried(job: Job, speed: float) -> Job:
-    """Shorten the seconds that the Job names."""
-    spec = job.spec
-    if speed == 1:
-        return job
-    deadline_s, ttl_s = spec.active_deadline_seconds, spec.ttl_seconds_after_finished
-    shorter = structs.replace(
-        spec,
-        active_deadline_seconds=None if deadline_s is None else deadline_s / speed,
-        ttl_seconds_after_finished=None if ttl_s is None else ttl_s / speed,
-    )
-    return structs.replace(job, spec=shorter)
+def _fill(job: Job, count: Count, tally: Tally, world: World) -> tuple[tuple[Action, ...], float | None]:
+    missing = _wanted(job, count) - len(count.active)
+    if missing <= 0:
+        return _dismiss(removal_order(count.active)[:-missing] if missing else (), tally), None
+    wait_s = _backoff_left_s(count.failed, tally, world)
+    if wait_s > 0:
+        return (), wait_s
+    return tuple(_make_pods(job, count, min(missing, BURST))), None
 
 
-def ended(job: Job) -> bool:
-    """Tell whether the Job is Complete or Failed."""
-    return any(c.type in ("Complete", "Failed") and c.status == "True" for c in job.status.conditions or ())
+def _backoff_left_s(failed: int, tally: Tally, world: World) -> float:
+    """Seconds until the next pod may be made: more with each failure, from the last one on."""
+    if failed == 0:
+        return 0.0
+    if tally.last_failure is None or tally.last_failure[0] < failed:
+        tally.last_failure = (failed, world.now)
+    first_s = world.pace.job_backoff_s / world.pace.speed
+    delay_s = min(first_s * 2.0 ** min(failed - 1, 30), BACKOFF_LIMIT_S)
+    return (tally.last_failure[1] + timedelta(seconds=delay_s) - world.now).total_seconds()
+
+
+def ended(job: Job, *types: str) -> bool:
+    """Tell whether the Job is Complete or Failed, or which of them."""
+    return any(c.type in (types or ENDS) and c.status == "True" for c in job.status.conditions or ())
 
 
 def _count(job: Job, pods: list[RunPod], tally: Tally) -> Count:
@@ -180,35 +162,29 @@ def _wanted(job: Job, count: Count) -> int:
 def _make_pods(job: Job, count: Count, number: int) -> Iterable[Action]:
     template = _labelled(job)
     if job.spec.completion_mode != indexed.INDEXED:
-        return [make_pod(job, JOBS, template)] * number
+        return [make_pod(job, template)] * number
     taken = count.completed | {indexed.index_of(pod) for pod in count.active}
     free = [index for index in range(job.spec.completions or 0) if index not in taken]
     return [
-        make_pod(job, JOBS, indexed.template_for(template, job.metadata.name, index), f"{job.metadata.name}-{index}")
+        make_pod(job, indexed.template_for(template, job.metadata.name, index), f"{job.metadata.name}-{index}")
         for index in free[:number]
     ]
 
 
-def _labelled(job: Job) -> dict[str, object]:
+def _labelled(job: Job) -> dict[str, Any]:
     """Complete the template's labels: the API server has set them, unless the Job was put in past it."""
     metadata = job.spec.template.get("metadata") or {}
-    uid, name = job.metadata.uid, job.metadata.name
-    own = {
-        CONTROLLER_UID_LABEL: uid,
-        JOB_NAME_LABEL: name,
-        LEGACY_CONTROLLER_UID_LABEL: uid,
-        LEGACY_JOB_NAME_LABEL: name,
-    }
+    own = dict.fromkeys(UID_LABELS, job.metadata.uid) | dict.fromkeys(NAME_LABELS, job.metadata.name)
     return {**job.spec.template, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **own}}}
 
 
 def _dismiss(pods: Iterable[RunPod], tally: Tally) -> tuple[Action, ...]:
     chosen = tuple(pods)
     tally.dismissed.update(pod.metadata.uid for pod in chosen)
-    return tuple(remove_pod(pod) for pod in chosen)
+    return tuple(delete(pod) for pod in chosen)
 
 
-def _verdict(job: Job, count: Count, now: datetime) -> Verdict | None:
+def _verdict(job: Job, count: Count, *, is_late: bool) -> Verdict | None:
     for condition in job.status.conditions or ():
         if condition.type in ("SuccessCriteriaMet", "FailureTarget") and condition.status == "True":
             type_ = "Complete" if condition.type == "SuccessCriteriaMet" else "Failed"
@@ -217,8 +193,7 @@ def _verdict(job: Job, count: Count, now: datetime) -> Verdict | None:
         return Verdict("Failed", "PodFailurePolicy", count.fatal)
     if count.failed > job.spec.backoff_limit or count.restarts > job.spec.backoff_limit:
         return Verdict("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-    left_s = _until_deadline(job, now)
-    if left_s is not None and left_s <= 0:
+    if is_late:
         return Verdict("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
     if _has_enough(job, count):
         return Verdict("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
@@ -231,16 +206,20 @@ def _has_enough(job: Job, count: Count) -> bool:
     return count.succeeded >= job.spec.completions
 
 
-def _until_deadline(job: Job, now: datetime) -> float | None:
+def _until_deadline(job: Job, world: World) -> float | None:
     if job.spec.active_deadline_seconds is None or job.status.start_time is None or job.spec.suspend:
         return None
-    return (job.status.start_time + timedelta(seconds=job.spec.active_deadline_seconds) - now).total_seconds()
+    return _left_s(job.status.start_time, job.spec.active_deadline_seconds, world)
 
 
-def _status(job: Job, count: Count, verdict: Verdict | None, now: datetime) -> tuple[Action, ...]:
+def _left_s(since: datetime, seconds: float, world: World) -> float:
+    """Seconds that are left of so many that the Job names."""
+    return (since + timedelta(seconds=seconds / world.pace.speed) - world.now).total_seconds()
+
+
+def _status(job: Job, count: Count, verdict: Verdict | None, now: datetime) -> JobStatus:
     is_over = verdict is not None and not count.active and not count.terminating
-    started = None if job.spec.suspend else job.status.start_time or now
-    status = structs.replace(
+    return structs.replace(
         job.status,
         active=len(count.active),
         ready=sum(ready_since(pod) is not None for pod in count.active),
@@ -248,17 +227,10 @@ def _status(job: Job, count: Count, verdict: Verdict | None, now: datetime) -> t
         succeeded=count.succeeded,
         failed=count.failed,
         completed_indexes=indexed.render(count.completed),
-        start_time=started,
+        start_time=None if job.spec.suspend else job.status.start_time or now,
         completion_time=now if is_over and verdict is not None and verdict.type == "Complete" else None,
         conditions=merged(job.status.conditions or (), _conditions(job, verdict, is_over=is_over), now),
     )
-    if status == job.status:
-        return ()
-    written = status_patch(status, "ready", "terminating")
-    written["conditions"] = timed(written["conditions"] or [], "lastProbeTime") or None
-    written["uncountedTerminatedPods"] = {}
-    body = {"metadata": {"resourceVersion": job.metadata.resource_version}, "status": written}
-    return (Patch(resource=JOBS, key=job.metadata.key, body=body, subresource="status"),)
 
 
 def _conditions(job: Job, verdict: Verdict | None, *, is_over: bool) -> tuple[Condition, ...]:
@@ -274,14 +246,11 @@ def _conditions(job: Job, verdict: Verdict | None, *, is_over: bool) -> tuple[Co
     return ()
 
 
-def _expire(job: Job, now: datetime) -> Decision:
+def _expire(job: Job, world: World) -> Decision:
     """Remove an ended Job whose time to live is over (ttlSecondsAfterFinished)."""
     if job.spec.ttl_seconds_after_finished is None:
         return Decision()
     ends = [c.last_transition_time for c in job.status.conditions or () if c.type in ("Complete", "Failed")]
-    end = max((each for each in ends if each is not None), default=now)
-    left_s = (end + timedelta(seconds=job.spec.ttl_seconds_after_finished) - now).total_seconds()
-    if left_s > 0:
-        return Decision(again_in_s=left_s)
-    delete = Delete(resource=JOBS, key=job.metadata.key, uid=job.metadata.uid, propagation="Background")
-    return Decision(actions=(delete,))
+    end = max((each for each in ends if each is not None), default=world.now)
+    left_s = _left_s(end, job.spec.ttl_seconds_after_finished, world)
+    return Decision(again_in_s=left_s) if left_s > 0 else Decision(actions=(delete(job, propagation="Background"),))

@@ -1,4 +1,4 @@
-"""Namespaces that end: everything in them is deleted, then they are let go."""
+"""Namespaces: each has a ServiceAccount `default`; when it ends, everything in it is deleted, then it is let go."""
 
 from typing import Final
 
@@ -10,34 +10,50 @@ from gangline.kube.wire import requests
 from gangline.kube.wire.errors import NotFound
 from gangline.kube.wire.requests import JSON, WRITE_TIMEOUT_S, Request
 from gangline.kube.wire.resources import EVENTS, NAMESPACES, Resource
-from gangline.sandbox.cache import Cache
+from gangline.sandbox.actions import Decision, create
 from gangline.sandbox.controllers.served import Served
-from gangline.sandbox.objects import Namespace, Thing
+from gangline.sandbox.informer import Informer
+from gangline.sandbox.objects import Namespace, ServiceAccount, Thing
+from gangline.sandbox.reconciler import Reconciler
+from gangline.sandbox.world import World
 
+DEFAULT: Final = "default"
 LOOK_AGAIN_S: Final = 0.5
 FINALIZER: Final = "kubernetes"
+
+
+def decide(namespace: Namespace, world: World) -> Decision:
+    """Say whether the default account is to be made."""
+    account = Key(namespace.metadata.name, DEFAULT)
+    if namespace.metadata.deletion_timestamp or world.all(ServiceAccount).get(account) is not None:
+        return Decision()
+    return Decision(actions=(create(ServiceAccount, account._asdict()),))
+
+
+def wake_namespace_of(_world: World, account: ServiceAccount) -> list[Key]:
+    """Name the namespace whose default account this is."""
+    return [Key("", account.metadata.namespace)] if account.metadata.name == DEFAULT else []
 
 
 class NamespaceEnder:
     """Reconciles namespaces with a deletionTimestamp."""
 
-    def __init__(self, client: Client, namespaces: Cache[Namespace], served: Served) -> None:
+    def __init__(self, client: Client, namespaces: Informer[Namespace], served: Served) -> None:
         self._client = client
-        self._namespaces = namespaces
+        self._namespaces = namespaces.cache
         self._served = served
+        self.loop: Reconciler[Key] = Reconciler("namespaces", self.reconcile, workers=2)
+        namespaces.listen(lambda _old, new: self.loop.enqueue(new.metadata.key) if new is not None else None)
 
-    def is_ending(self, name: str) -> bool:
-        """Tell whether something that leaves this namespace may have been the last."""
-        namespace = self._namespaces.get(Key("", name))
-        return namespace is not None and namespace.metadata.deletion_timestamp is not None
-
-    async def reconcile(self, name: str) -> float | None:
+    async def reconcile(self, key: Key) -> float | None:
         """Delete what is left, kind by kind; when nothing is, take the finalizer away."""
-        namespace = self._namespaces.get(Key("", name))
-        if namespace is None or not self.is_ending(name) or FINALIZER not in (namespace.spec.finalizers or ()):
+        namespace = self._namespaces.get(key)
+        if namespace is None or namespace.metadata.deletion_timestamp is None:
+            return None
+        if FINALIZER not in (namespace.spec.finalizers or ()):
             return None
         kinds = [each.resource for each in self._served if each.resource.namespaced] + [EVENTS]
-        left = [kind for kind in kinds if await self._empty(kind, name)]
+        left = [kind for kind in kinds if await self._empty(kind, key.name)]
         if left:
             return LOOK_AGAIN_S
         await self._client.send(_finalize(namespace))
@@ -56,19 +72,19 @@ class NamespaceEnder:
 
 
 def _finalize(namespace: Namespace) -> Request:
-    name, version = namespace.metadata.name, namespace.metadata.resource_version
+    metadata = namespace.metadata
     kept = [each for each in namespace.spec.finalizers or () if each != FINALIZER]
     body = {
         "apiVersion": "v1",
         "kind": NAMESPACES.kind,
-        "metadata": {"name": name, "uid": namespace.metadata.uid, "resourceVersion": version},
+        "metadata": {"name": metadata.name, "uid": metadata.uid, "resourceVersion": metadata.resource_version},
         "spec": {"finalizers": kept},
     }
     return Request(
         verb="update",
         resource="namespaces/finalize",
         method="PUT",
-        path=NAMESPACES.path(name=name, subresource="finalize"),
+        path=NAMESPACES.path(name=metadata.name, subresource="finalize"),
         content_type=JSON,
         body=msgspec.json.encode(body),
         timeout_s=WRITE_TIMEOUT_S,

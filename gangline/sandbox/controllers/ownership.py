@@ -1,4 +1,4 @@
-"""Whose child an object is: finding, adopting and releasing by selector, as upstream's controllers do."""
+"""Whose child an object is: finding, making, adopting and releasing, as upstream's controllers do."""
 
 from typing import Any, Generic, TypeVar
 
@@ -7,10 +7,9 @@ from msgspec import Struct
 from gangline.contract.policy import LabelSelector
 from gangline.contract.selectors import label_selector_matches
 from gangline.kube.wire.requests import STRATEGIC_PATCH
-from gangline.kube.wire.resources import Resource
-from gangline.sandbox.actions import Action, Patch
+from gangline.sandbox.actions import Action, Create, Patch, create
 from gangline.sandbox.cache import Cache
-from gangline.sandbox.objects import Identified
+from gangline.sandbox.objects import RESOURCES, Identified
 
 T = TypeVar("T", bound=Identified)
 
@@ -22,11 +21,11 @@ class Claim(Struct, Generic[T], frozen=True, kw_only=True):
     actions: tuple[Action, ...] = ()
 
 
-def owner_reference(owner: Identified, resource: Resource) -> dict[str, Any]:
+def owner_reference(owner: Identified) -> dict[str, Any]:
     """Build the reference by which a child names its controller."""
     return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
+        "apiVersion": RESOURCES[type(owner)].api_version,
+        "kind": RESOURCES[type(owner)].kind,
         "name": owner.metadata.name,
         "uid": owner.metadata.uid,
         "controller": True,
@@ -34,14 +33,23 @@ def owner_reference(owner: Identified, resource: Resource) -> dict[str, Any]:
     }
 
 
+def create_child(owner: Identified, type_: type[Any], metadata: dict[str, Any], spec: dict[str, Any]) -> Create:
+    """Build the creation of an object that this owner controls."""
+    own = {"namespace": owner.metadata.namespace, "ownerReferences": [owner_reference(owner)]}
+    return create(type_, {**metadata, **own}, spec=spec)
+
+
 def controlled(owner: Identified, children: Cache[T]) -> list[T]:
     """List the objects whose controller is this owner."""
-    return [child for child in children.owned_by(owner.metadata.uid) if _controller_uid(child) == owner.metadata.uid]
+    uid = owner.metadata.uid
+    return [
+        child
+        for child in children.owned_by(uid)
+        if child.metadata.controller is not None and child.metadata.controller.uid == uid
+    ]
 
 
-def claim(
-    owner: Identified, selector: LabelSelector, children: Cache[T], *, owner_kind: Resource, child_kind: Resource
-) -> Claim[T]:
+def claim(owner: Identified, selector: LabelSelector, children: Cache[T]) -> Claim[T]:
     """Keep children that match the selector, release those that no longer do, adopt orphans that match."""
     mine: list[T] = []
     actions: list[Action] = []
@@ -49,21 +57,16 @@ def claim(
         if label_selector_matches(selector, child.metadata.labels):
             mine.append(child)
         elif not child.metadata.deletion_timestamp:
-            actions.append(_own(child, child_kind, {"$patch": "delete", "uid": owner.metadata.uid}))
+            actions.append(_own(child, {"$patch": "delete", "uid": owner.metadata.uid}))
     if owner.metadata.deletion_timestamp is None:
         actions += [
-            _own(child, child_kind, owner_reference(owner, owner_kind))
+            _own(child, owner_reference(owner))
             for child in children.orphans_in(owner.metadata.namespace)
             if child.metadata.deletion_timestamp is None and label_selector_matches(selector, child.metadata.labels)
         ]
     return Claim(children=tuple(mine), actions=tuple(actions))
 
 
-def _controller_uid(child: Identified) -> str | None:
-    controller = child.metadata.controller
-    return None if controller is None else controller.uid
-
-
-def _own(child: Identified, kind: Resource, reference: dict[str, Any]) -> Patch:
+def _own(child: Identified, reference: dict[str, Any]) -> Patch:
     body = {"metadata": {"uid": child.metadata.uid, "ownerReferences": [reference]}}
-    return Patch(resource=kind, key=child.metadata.key, body=body, content_type=STRATEGIC_PATCH)
+    return Patch(resource=RESOURCES[type(child)], key=child.metadata.key, body=body, content_type=STRATEGIC_PATCH)

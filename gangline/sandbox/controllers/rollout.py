@@ -21,8 +21,8 @@ class Bounds(Struct, frozen=True):
 def bounds(spec: DeploymentSpec) -> Bounds:
     """Resolve counts and percentages: surge rounded up, unavailable down, and never both 0."""
     rolling = spec.strategy.rolling_update or RollingUpdate()
-    surge = _resolve(rolling.max_surge, spec.replicas, math.ceil)
-    unavailable = _resolve(rolling.max_unavailable, spec.replicas, math.floor)
+    surge = resolved(rolling.max_surge, spec.replicas, math.ceil)
+    unavailable = resolved(rolling.max_unavailable, spec.replicas, math.floor)
     return Bounds(surge, 1 if surge == 0 and unavailable == 0 else unavailable)
 
 
@@ -80,7 +80,8 @@ def _change(replica_set: ReplicaSet, replicas: int) -> Scale:
     return {} if replica_set.spec.replicas == replicas else {replica_set.metadata.uid: replicas}
 
 
-def _resolve(value: int | str, total: int, rounded: Callable[[float], int]) -> int:
+def resolved(value: int | str, total: int, rounded: Callable[[float], int]) -> int:
+    """Turn a count, or a percentage of a total, into a count."""
     if isinstance(value, int):
         return value
     return rounded(int(value.removesuffix("%")) * total / 100)

@@ -5,13 +5,12 @@ Follows CustomResourceDefinitions: a kind that appears is watched, one that is g
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
-import msgspec
 import structlog
-from msgspec import Struct
 
 from gangline.kube.client import Client
+from gangline.kube.wire.decode import decoded
 from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.requests import READ_TIMEOUT_S, Request
 from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
@@ -26,56 +25,21 @@ UNWATCHED: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
 log = structlog.get_logger()
 
 
-class GroupVersion(Struct, frozen=True, rename="camel"):
-    """A version of a group."""
-
-    group_version: str = ""
-
-
-class Group(Struct, frozen=True, rename="camel"):
-    """A group with the version that is best to use."""
-
-    preferred_version: GroupVersion = GroupVersion()
-
-
-class GroupList(Struct, frozen=True):
-    """Answer of `/apis`."""
-
-    groups: tuple[Group, ...] = ()
-
-
-class ServedKind(Struct, frozen=True):
-    """One kind of a group, or a subresource of one."""
-
-    name: str = ""
-    kind: str = ""
-    namespaced: bool = False
-    verbs: tuple[str, ...] = ()
-
-
-class ServedKinds(Struct, frozen=True, rename="camel"):
-    """Answer of `/api/v1` and `/apis/<group>/<version>`."""
-
-    group_version: str = ""
-    resources: tuple[ServedKind, ...] = ()
-
-
 async def discover(client: Client) -> set[Resource]:
     """List the kinds that can be listed, watched and deleted, in their preferred versions. Raises ApiError."""
-    groups = msgspec.json.decode(await client.send(_read("/apis")), type=GroupList).groups
-    found: set[Resource] = set()
-    for path in ("/api/v1", *(f"/apis/{group.preferred_version.group_version}" for group in groups)):
-        found |= resources_of(msgspec.json.decode(await client.send(_read(path)), type=ServedKinds))
-    return found
+    groups = await _read(client, "/apis")
+    preferred = [group["preferredVersion"]["groupVersion"] for group in groups["groups"]]
+    lists = [await _read(client, path) for path in ("/api/v1", *(f"/apis/{each}" for each in preferred))]
+    return set().union(*map(resources_of, lists))
 
 
-def resources_of(served: ServedKinds) -> set[Resource]:
-    """Pick the kinds that can be emptied and collected."""
-    group, _, version = served.group_version.rpartition("/")
+def resources_of(served: Mapping[str, Any]) -> set[Resource]:
+    """Pick the kinds that can be emptied and collected of an APIResourceList."""
+    group, _, version = served["groupVersion"].rpartition("/")
     return {
-        Resource(group, version, kind.name, kind.kind, kind.namespaced)
-        for kind in served.resources
-        if "/" not in kind.name and frozenset(kind.verbs) >= NEEDED_VERBS and (group, kind.name) not in UNWATCHED
+        Resource(group, version, kind["name"], kind["kind"], kind["namespaced"])
+        for kind in served["resources"]
+        if "/" not in kind["name"] and NEEDED_VERBS.issubset(kind["verbs"]) and (group, kind["name"]) not in UNWATCHED
     }
 
 
@@ -119,7 +83,7 @@ class Served:
                 self._changed.clear()
                 try:
                     self._follow(await discover(self._client), group)
-                except (ApiError, msgspec.DecodeError) as error:
+                except ApiError as error:
                     log.warning("discovery_failed", error=str(error))
                     await asyncio.sleep(DISCOVERY_RETRY_S)
                     self._changed.set()
@@ -140,5 +104,6 @@ class Served:
         informer.listen(lambda old, new: self._listener(informer.resource, old, new))
 
 
-def _read(path: str) -> Request:
-    return Request(verb="get", resource="discovery", method="GET", path=path, timeout_s=READ_TIMEOUT_S)
+async def _read(client: Client, path: str) -> dict[str, Any]:
+    request = Request(verb="get", resource="discovery", method="GET", path=path, timeout_s=READ_TIMEOUT_S)
+    return decoded(await client.send(request), dict[str, Any])

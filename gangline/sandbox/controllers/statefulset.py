@@ -5,24 +5,20 @@ Old templates are not kept (no ControllerRevisions): a pod that is made anew is 
 """
 
 from collections.abc import Iterator
-from copy import deepcopy
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct, structs
 
 from gangline.contract.meta import Key
-from gangline.kube.wire.resources import PODS, Resource
-from gangline.sandbox.actions import Action, Create, Decision, Patch
+from gangline.sandbox.actions import Action, Create, Decision, create, delete, set_status
 from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers.deployment import template_hash
 from gangline.sandbox.controllers.ownership import claim
-from gangline.sandbox.controllers.pods import available_in_s, is_active, make_pod, ready_since, remove_pod
-from gangline.sandbox.objects import OrderedUpdate, RunPod, StatefulSet, Thing, status_patch
-from gangline.sandbox.podlife import is_finished
+from gangline.sandbox.controllers.pods import available_in_s, is_active, make_pod
+from gangline.sandbox.objects import OrderedUpdate, RunPod, StatefulSet, StatefulSetStatus, VolumeClaim
+from gangline.sandbox.podlife import is_finished, ready_since
+from gangline.sandbox.world import World
 
-STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet")
-CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 REVISION_LABEL: Final = "controller-revision-hash"
 POD_NAME_LABEL: Final = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL: Final = "apps.kubernetes.io/pod-index"
@@ -42,43 +38,34 @@ class Pods(Struct, frozen=True, kw_only=True):
         return [pod for pod in (*self.wanted.values(), *self.surplus.values()) if pod is not None]
 
 
-class StatefulSets:
-    """Decides for every StatefulSet."""
+def decide(owner: StatefulSet, world: World) -> Decision:
+    """Say which pods to make, remove and adopt, and what the status is."""
+    claimed = claim(owner, owner.spec.selector, world.all(RunPod))
+    min_ready_s = owner.spec.min_ready_seconds / world.pace.speed
+    waits = {
+        pod.metadata.uid: available_in_s(pod, min_ready_s, world.now) for pod in claimed.children if is_active(pod)
+    }
+    pods = _sorted(owner, claimed.children, frozenset(uid for uid, wait in waits.items() if wait == 0))
+    actions: tuple[Action, ...] = ()
+    if not (owner.metadata.deletion_timestamp or claimed.actions):
+        actions = tuple(_with_claims(owner, _steps(owner, pods), world.all(VolumeClaim)))
+    return Decision(
+        actions=(*claimed.actions, *actions, *set_status(owner, _status(owner, pods), *SHOWN_ZEROS)),
+        again_in_s=min((wait for wait in waits.values() if wait), default=None),
+    )
 
-    def __init__(
-        self, stateful_sets: Cache[StatefulSet], pods: Cache[RunPod], claims: Cache[Thing], *, speed: float = 1.0
-    ) -> None:
-        self._stateful_sets = stateful_sets
-        self._pods = pods
-        self._claims = claims
-        self._speed = speed
 
-    def decide(self, key: Key, now: datetime) -> Decision:
-        """Say which pods to make, remove and adopt, and what the status is."""
-        owner = self._stateful_sets.get(key)
-        if owner is None:
-            return Decision()
-        claimed = claim(owner, owner.spec.selector, self._pods, owner_kind=STATEFUL_SETS, child_kind=PODS)
-        minimum_s = owner.spec.min_ready_seconds / self._speed
-        waits = {pod.metadata.uid: available_in_s(pod, minimum_s, now) for pod in claimed.children if is_active(pod)}
-        pods = _sorted(owner, claimed.children, frozenset(uid for uid, wait in waits.items() if wait == 0))
-        actions: tuple[Action, ...] = ()
-        if not (owner.metadata.deletion_timestamp or claimed.actions):
-            actions = tuple(self._with_claims(owner, _steps(owner, pods)))
-        return Decision(
-            actions=(*claimed.actions, *actions, *_status(owner, pods)),
-            again_in_s=min((wait for wait in waits.values() if wait), default=None),
-        )
-
-    def _with_claims(self, owner: StatefulSet, steps: Iterator[Action]) -> Iterator[Action]:
-        """Make the claims of a pod that is made, unless they are left from an earlier one."""
-        for action in steps:
-            yield action
-            if isinstance(action, Create):
-                pod_name = action.body["metadata"]["name"]
-                for body in _claims(owner, pod_name):
-                    if self._claims.get(Key(owner.metadata.namespace, body["metadata"]["name"])) is None:
-                        yield Create(resource=CLAIMS, namespace=owner.metadata.namespace, body=body)
+def _with_claims(owner: StatefulSet, steps: Iterator[Action], claims: Cache[VolumeClaim]) -> Iterator[Action]:
+    """Make the volume claims of a pod that is made, unless they are left from an earlier one."""
+    for action in steps:
+        yield action
+        if isinstance(action, Create):
+            for each in owner.spec.volume_claim_templates or ():
+                key = Key(owner.metadata.namespace, f"{each.metadata.name}-{action.body['metadata']['name']}")
+                if claims.get(key) is None:
+                    labels = {**(each.metadata.labels or {}), **(owner.spec.selector.match_labels or {})}
+                    metadata = {**key._asdict(), "labels": labels, "annotations": each.metadata.annotations or {}}
+                    yield create(VolumeClaim, metadata, spec=each.spec)
 
 
 def revision_of(owner: StatefulSet) -> str:
@@ -88,10 +75,8 @@ def revision_of(owner: StatefulSet) -> str:
 
 def _sorted(owner: StatefulSet, children: tuple[RunPod, ...], available: frozenset[str]) -> Pods:
     start = owner.spec.ordinals.start if owner.spec.ordinals else 0
-    by_ordinal = {_ordinal(owner, pod): pod for pod in children}
-    by_ordinal.pop(None, None)
     wanted = range(start, start + owner.spec.replicas)
-    numbered = {ordinal: pod for ordinal, pod in by_ordinal.items() if ordinal is not None}
+    numbered = {ordinal: pod for pod in children if (ordinal := _ordinal(owner, pod)) is not None}
     return Pods(
         wanted={ordinal: numbered.get(ordinal) for ordinal in wanted},
         surplus={ordinal: pod for ordinal, pod in sorted(numbered.items()) if ordinal not in wanted},
@@ -108,24 +93,19 @@ def _steps(owner: StatefulSet, pods: Pods) -> Iterator[Action]:
     """Yield what is next: one thing at a time in order, or everything at once; then one replacement."""
     is_ordered = owner.spec.pod_management_policy == "OrderedReady"
     for ordinal, pod in pods.wanted.items():
-        step = _towards_running(owner, ordinal, pod)
-        if step is not None:
-            yield step
+        if pod is None:
+            yield _make(owner, ordinal)
+        elif is_finished(pod) and not pod.metadata.deletion_timestamp:
+            yield delete(pod)
         if is_ordered and ordinal not in pods.healthy:
             return
     for pod in reversed(pods.surplus.values()):
-        if is_active(pod) or is_finished(pod):
-            yield remove_pod(pod)
+        if not pod.metadata.deletion_timestamp:
+            yield delete(pod)
         if is_ordered:
             return
     if not pods.surplus and pods.healthy >= pods.wanted.keys():
         yield from _replacement(owner, pods)
-
-
-def _towards_running(owner: StatefulSet, ordinal: int, pod: RunPod | None) -> Action | None:
-    if pod is None:
-        return _make(owner, ordinal)
-    return remove_pod(pod) if is_finished(pod) and not pod.metadata.deletion_timestamp else None
 
 
 def _replacement(owner: StatefulSet, pods: Pods) -> Iterator[Action]:
@@ -135,50 +115,36 @@ def _replacement(owner: StatefulSet, pods: Pods) -> Iterator[Action]:
     partition = (owner.spec.update_strategy.rolling_update or OrderedUpdate()).partition
     for ordinal, pod in reversed(pods.wanted.items()):
         if pod is not None and ordinal >= partition and _revision(pod) != revision_of(owner):
-            yield remove_pod(pod)
+            yield delete(pod)
             return
 
 
 def _make(owner: StatefulSet, ordinal: int) -> Create:
     name = f"{owner.metadata.name}-{ordinal}"
-    template = deepcopy(owner.spec.template)
+    metadata, spec = owner.spec.template.get("metadata") or {}, owner.spec.template.get("spec") or {}
     labels = {REVISION_LABEL: revision_of(owner), POD_NAME_LABEL: name, POD_INDEX_LABEL: str(ordinal)}
-    metadata = template.get("metadata") or {}
-    spec = template.get("spec") or {}
     volumes = [
         {"name": each.metadata.name, "persistentVolumeClaim": {"claimName": f"{each.metadata.name}-{name}"}}
         for each in owner.spec.volume_claim_templates or ()
     ]
     own = {volume["name"] for volume in volumes}
     volumes += [each for each in spec.get("volumes") or () if each.get("name") not in own]
-    spec |= {"hostname": name, "subdomain": owner.spec.service_name} | ({"volumes": volumes} if volumes else {})
-    body = {"metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}}, "spec": spec}
-    return make_pod(owner, STATEFUL_SETS, body, name=name)
-
-
-def _claims(owner: StatefulSet, pod_name: str) -> Iterator[dict[str, Any]]:
-    for each in owner.spec.volume_claim_templates or ():
-        labels = {**(each.metadata.labels or {}), **(owner.spec.selector.match_labels or {})}
-        metadata = {
-            "name": f"{each.metadata.name}-{pod_name}",
-            "namespace": owner.metadata.namespace,
-            "labels": labels,
-            "annotations": each.metadata.annotations or {},
-        }
-        yield {"apiVersion": "v1", "kind": CLAIMS.kind, "metadata": metadata, "spec": each.spec}
+    spec = {**spec, "hostname": name, "subdomain": owner.spec.service_name} | ({"volumes": volumes} if volumes else {})
+    labelled = {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}}
+    return make_pod(owner, {"metadata": labelled, "spec": spec}, name=name)
 
 
 def _revision(pod: RunPod) -> str:
     return (pod.metadata.labels or {}).get(REVISION_LABEL, "")
 
 
-def _status(owner: StatefulSet, pods: Pods) -> Iterator[Action]:
+def _status(owner: StatefulSet, pods: Pods) -> StatefulSetStatus:
     newest = revision_of(owner)
     active = [pod for pod in pods.all if is_active(pod)]
     updated = sum(_revision(pod) == newest for pod in active)
     is_done = updated == len(pods.all) == owner.spec.replicas and pods.healthy >= pods.wanted.keys()
     current = newest if is_done or not owner.status.current_revision else owner.status.current_revision
-    status = structs.replace(
+    return structs.replace(
         owner.status,
         replicas=len(pods.all),
         ready_replicas=sum(ready_since(pod) is not None for pod in active),
@@ -189,9 +155,3 @@ def _status(owner: StatefulSet, pods: Pods) -> Iterator[Action]:
         update_revision=newest,
         observed_generation=owner.metadata.generation or 0,
     )
-    if status != owner.status:
-        body = {
-            "metadata": {"resourceVersion": owner.metadata.resource_version},
-            "status": status_patch(status, *SHOWN_ZEROS),
-        }
-        yield Patch(resource=STATEFUL_SETS, key=owner.metadata.key, body=body, subresource="status")

@@ -23,17 +23,27 @@ from gangline.kube.wire.resources import (
     Resource,
 )
 from gangline.sandbox.cluster import Sandbox
-from gangline.sandbox.controllers.cronjob import CRON_JOBS
-from gangline.sandbox.controllers.disruption import Budget
 from gangline.sandbox.controllers.run import Pace
-from gangline.sandbox.controllers.statefulset import STATEFUL_SETS
 from gangline.sandbox.informer import Informer
 from gangline.sandbox.kubelets import register_nodes, run_kubelets
 from gangline.sandbox.nodes import STOPPED_ANNOTATION, ClusterFileError, NodeGroup
-from gangline.sandbox.objects import Deployment, Job, Namespace, ReplicaSet, RunNode, RunPod, StatefulSet, Thing
+from gangline.sandbox.objects import (
+    RESOURCES,
+    Budget,
+    CronJob,
+    Deployment,
+    Job,
+    Namespace,
+    ReplicaSet,
+    RunNode,
+    RunPod,
+    StatefulSet,
+    Thing,
+)
 from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
 from tests.support.watching import until
 
+CRON_JOBS, STATEFUL_SETS = RESOURCES[CronJob], RESOURCES[StatefulSet]
 GONE = (None, True)
 QUICK = Pace(lost_node_s=0.1, job_backoff_s=0.1)
 

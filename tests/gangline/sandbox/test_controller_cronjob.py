@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from gangline.sandbox.actions import Decision
-from gangline.sandbox.controllers.cronjob import CronJobs
+from gangline.sandbox.controllers import cronjob
 from gangline.sandbox.objects import CronJob, Job, timestamp
+from gangline.sandbox.world import Pace
 from tests.support.workloads import (
-    cache_of,
     created,
     deleted,
     later,
@@ -17,6 +17,7 @@ from tests.support.workloads import (
     owned_by,
     status_of,
     template,
+    world_of,
 )
 
 
@@ -36,7 +37,7 @@ def job(name: str, ended: str | None = None, started: float = 0.0) -> Job:
 
 
 def decided(owner: CronJob, *jobs: Job, seconds: float = 601.0, speed: float = 1.0) -> Decision:
-    return CronJobs(cache_of(owner), cache_of(*jobs), speed=speed).decide(owner.metadata.key, later(seconds))
+    return cronjob.decide(owner, world_of(owner, *jobs, now=later(seconds), pace=Pace(speed=speed)))
 
 
 DUE = int(later(600).timestamp() // 60)

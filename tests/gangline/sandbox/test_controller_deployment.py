@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from gangline.sandbox.actions import Decision
 from gangline.sandbox.controllers import rollout
-from gangline.sandbox.controllers.deployment import Deployments, template_hash
+from gangline.sandbox.controllers.deployment import decide, template_hash
 from gangline.sandbox.controllers.rollout import Bounds
 from gangline.sandbox.objects import Deployment, DeploymentSpec, ReplicaSet, RunPod
 from tests.support.workloads import (
-    NOW,
-    cache_of,
     created,
     deleted,
     deployment,
@@ -24,6 +22,7 @@ from tests.support.workloads import (
     run_pod,
     status_of,
     template,
+    world_of,
 )
 
 OWNER = deployment("web", 4)
@@ -47,7 +46,7 @@ def mine(
 
 
 def decided(owner: Deployment, *sets: ReplicaSet, pods: tuple[RunPod, ...] = ()) -> Decision:
-    return Deployments(cache_of(owner), cache_of(*sets), cache_of(*pods)).decide(owner.metadata.key, NOW)
+    return decide(owner, world_of(owner, *sets, *pods))
 
 
 def scaled(decision: Decision) -> dict[str, int]:

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from gangline.sandbox.actions import Decision
-from gangline.sandbox.controllers.disruption import Budget, Budgets
-from gangline.sandbox.objects import RunPod
-from tests.support.workloads import NOW, cache_of, metadata, run_pod, status_of
+from gangline.sandbox.controllers import disruption
+from gangline.sandbox.objects import Budget, RunPod
+from tests.support.workloads import metadata, run_pod, status_of, world_of
 
 SELECTOR = {"matchLabels": {"app": "web"}}
 
@@ -25,7 +25,7 @@ def pods(*, ready: int, waiting: int = 0) -> list[RunPod]:
 
 
 def decided(of: Budget, *existing: RunPod) -> Decision:
-    return Budgets(cache_of(of), cache_of(*existing)).decide(of.metadata.key, NOW)
+    return disruption.decide(of, world_of(of, *existing))
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,7 @@ def test_disruptions_are_allowed_down_to_what_is_desired(
         "disruptionsAllowed": allowed,
         "expectedPods": ready + waiting,
         "observedGeneration": 2,
+        "disruptedPods": None,
     }
 
 
@@ -62,7 +63,7 @@ def test_evicted_pod_counts_no_more_and_is_forgotten_when_it_is_gone() -> None:
     written = status_of(decided(budget(status, minAvailable=1), *pods(ready=3)).actions)
 
     assert (written["currentHealthy"], written["disruptionsAllowed"]) == (2, 1)
-    assert written["disruptedPods"] == {"gone": None}
+    assert written["disruptedPods"] == {"gone": None, "ready-0": "2026-11-30T12:00:00Z"}
 
 
 def test_nothing_is_written_when_nothing_has_changed() -> None:

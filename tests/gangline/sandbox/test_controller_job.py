@@ -7,13 +7,12 @@ import msgspec
 import pytest
 
 from gangline.sandbox.actions import Decision
-from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers import indexed
 from gangline.sandbox.controllers.job import Jobs
 from gangline.sandbox.objects import Job, RunPod, timestamp
+from gangline.sandbox.world import Pace
 from tests.support.workloads import (
     NOW,
-    cache_of,
     created,
     deleted,
     job,
@@ -21,6 +20,7 @@ from tests.support.workloads import (
     owned_by,
     run_pod,
     status_of,
+    world_of,
 )
 
 OWNER = job("sums")
@@ -34,9 +34,10 @@ class Bench:
     """The controller with its caches, told of changes as watches would tell them."""
 
     def __init__(self, owner: Job, *pods: RunPod) -> None:
-        self.pods: Cache[RunPod] = cache_of()
+        self.world = world_of(owner, pace=Pace(job_backoff_s=10.0))
+        self.pods = self.world.all(RunPod)
         self.owner = owner
-        self.controller = Jobs(cache_of(owner), self.pods, backoff_s=10.0)
+        self.controller = Jobs()
         for pod in pods:
             self.see(pod)
 
@@ -47,7 +48,7 @@ class Bench:
         self.controller.observe(self.pods.remove(pod.metadata.key), None)
 
     def decide(self, now: datetime = NOW) -> Decision:
-        return self.controller.decide(self.owner.metadata.key, now)
+        return self.controller.decide(self.owner, msgspec.structs.replace(self.world, now=now))
 
 
 def conditions_of(decision: Decision) -> dict[str, str]:

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from gangline.sandbox.actions import Patch
-from gangline.sandbox.cache import Cache
-from gangline.sandbox.controllers.nodes import NodeLifecycle, TaintEvictions
+from gangline.sandbox.controllers import nodes
+from gangline.sandbox.controllers.evictions import Evictions
 from gangline.sandbox.kubelet import LEASE_NAMESPACE
 from gangline.sandbox.objects import Lease, RunNode, RunPod, timestamp
-from tests.support.workloads import NOW, cache_of, deleted, later, patches, run_pod
+from gangline.sandbox.world import Pace
+from tests.support.workloads import deleted, later, patches, run_pod, world_of
 
 
 def node(ready: str = "True", *taints: dict[str, Any], unschedulable: bool = False) -> RunNode:
@@ -43,10 +44,8 @@ UNREACHABLE, NOT_READY = "node.kubernetes.io/unreachable", "node.kubernetes.io/n
 
 
 def test_a_node_whose_lease_has_run_out_is_unknown() -> None:
-    lifecycle = NodeLifecycle(cache_of(node()), cache_of(lease(renewed=0)))
-
-    early = lifecycle.decide(node().metadata.key, later(39))
-    (patch,) = patches(lifecycle.decide(node().metadata.key, later(41)), "status")
+    early = nodes.decide(node(), world_of(lease(renewed=0), now=later(39)))
+    (patch,) = patches(nodes.decide(node(), world_of(lease(renewed=0), now=later(41))), "status")
 
     assert not early.actions
     assert early.again_in_s == pytest.approx(1, abs=0.1)
@@ -68,8 +67,7 @@ def test_a_node_whose_lease_has_run_out_is_unknown() -> None:
     ],
 )
 def test_taints_follow_conditions(seen: RunNode, expected: list[tuple[str, str]] | None) -> None:
-    leases: Cache[Lease] = Cache()
-    decision = NodeLifecycle(cache_of(seen), leases).decide(seen.metadata.key, NOW)
+    decision = nodes.decide(seen, world_of(seen))
     written = [
         each.body["spec"]["taints"] or []
         for each in decision.actions
@@ -98,26 +96,25 @@ def test_taints_follow_conditions(seen: RunNode, expected: list[tuple[str, str]]
 def test_pods_leave_a_node_that_they_do_not_tolerate(
     tolerations: tuple[dict[str, Any], ...], seconds: float, goes: bool, again_in_s: float | None
 ) -> None:
-    evictions = TaintEvictions(cache_of(pod(*tolerations)), cache_of(node("False", taint(NOT_READY))))
+    world = world_of(node("False", taint(NOT_READY)), now=later(seconds))
 
-    decision = evictions.decide(pod().metadata.key, later(seconds))
+    decision = Evictions().decide(pod(*tolerations), world)
 
     assert (deleted(decision), decision.again_in_s) == (["p"] if goes else [], again_in_s)
 
 
 def test_speed_shortens_how_long_a_taint_is_tolerated() -> None:
     patient = pod({"key": NOT_READY, "operator": "Exists", "tolerationSeconds": 300})
-    evictions = TaintEvictions(cache_of(patient), cache_of(node("False", taint(NOT_READY))), speed=60)
+    tainted = node("False", taint(NOT_READY))
+    early, late = [world_of(tainted, now=later(seconds), pace=Pace(speed=60)) for seconds in (3, 5)]
 
-    assert evictions.decide(patient.metadata.key, later(3)).again_in_s == 2
-    assert deleted(evictions.decide(patient.metadata.key, later(5))) == ["p"]
+    assert Evictions().decide(patient, early).again_in_s == 2
+    assert deleted(Evictions().decide(patient, late)) == ["p"]
 
 
 def test_pods_of_an_unreachable_node_are_not_ready() -> None:
     waiting = pod({"operator": "Exists"}, ready=0.0)
-    evictions = TaintEvictions(cache_of(waiting), cache_of(node("Unknown", taint(UNREACHABLE))))
-
-    (patch,) = patches(evictions.decide(waiting.metadata.key, NOW), "status")
+    (patch,) = patches(Evictions().decide(waiting, world_of(node("Unknown", taint(UNREACHABLE)))), "status")
 
     assert isinstance(patch.body, dict)
     assert patch.body["status"]["conditions"][0] | {"lastTransitionTime": ""} == {

@@ -4,31 +4,29 @@ import pytest
 
 from gangline.sandbox.actions import Decision
 from gangline.sandbox.cache import Cache
-from gangline.sandbox.controllers.podgc import LostPods
+from gangline.sandbox.controllers.evictions import Evictions
 from gangline.sandbox.objects import RunPod
-from tests.support.workloads import NOW, cache_of, deleted, later, run_node, run_pod, status_of
+from gangline.sandbox.world import Pace
+from tests.support.workloads import cache_of, deleted, later, run_node, run_pod, status_of, world_of
 
 
-def lost_pods(pod: RunPod) -> LostPods:
-    node = run_node("n", {})
-    return LostPods(cache_of(pod), cache_of(node), grace_s=40.0)
+def decided(evictions: Evictions, pod: RunPod, seconds: float) -> Decision:
+    return evictions.decide(pod, world_of(run_node("n", {}), now=later(seconds), pace=Pace(lost_node_s=40.0)))
 
 
 def test_pod_is_failed_and_then_removed_when_its_node_has_been_missing_for_long_enough() -> None:
     pod, ended = run_pod("a", node="lost"), run_pod("a", node="lost", phase="Failed")
-    first, second = lost_pods(pod), lost_pods(ended)
+    evictions = Evictions()
 
-    assert first.decide(pod.metadata.key, NOW) == Decision(again_in_s=40.0)
-    assert first.decide(pod.metadata.key, later(30)) == Decision(again_in_s=10.0)
-    assert status_of(first.decide(pod.metadata.key, later(40)).actions)["phase"] == "Failed"
-
-    second.decide(ended.metadata.key, NOW)
-    assert deleted(second.decide(ended.metadata.key, later(40))) == ["a"]
+    assert decided(evictions, pod, 0) == Decision(again_in_s=40.0)
+    assert decided(evictions, pod, 30) == Decision(again_in_s=10.0)
+    assert status_of(decided(evictions, pod, 40).actions)["phase"] == "Failed"
+    assert deleted(decided(evictions, ended, 40)) == ["a"]
 
 
 @pytest.mark.parametrize("pod", [run_pod("a"), run_pod("a", node="n")])
 def test_pods_without_a_node_or_with_a_living_one_are_left_alone(pod: RunPod) -> None:
-    assert lost_pods(pod).decide(pod.metadata.key, later(99)) == Decision()
+    assert decided(Evictions(), pod, 99) == Decision()
 
 
 def test_cache_finds_an_object_by_everything_and_forgets_it_everywhere() -> None:

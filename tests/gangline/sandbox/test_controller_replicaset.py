@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from gangline.sandbox.actions import Decision
-from gangline.sandbox.controllers.replicaset import ReplicaSets
+from gangline.sandbox.controllers import replicaset
 from gangline.sandbox.objects import ReplicaSet, RunPod
 from tests.support.workloads import (
-    NOW,
-    cache_of,
     created,
     deleted,
     owned_by,
@@ -17,6 +15,7 @@ from tests.support.workloads import (
     replica_set,
     run_pod,
     status_of,
+    world_of,
 )
 
 OWNER = replica_set("web", 3)
@@ -28,7 +27,7 @@ def mine(name: str, **facts: Any) -> RunPod:
 
 
 def decided(owner: ReplicaSet, *pods: RunPod) -> Decision:
-    return ReplicaSets(cache_of(owner), cache_of(*pods)).decide(owner.metadata.key, NOW)
+    return replicaset.decide(owner, world_of(owner, *pods))
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ import msgspec
 import pytest
 
 from gangline.sandbox.actions import Decision
-from gangline.sandbox.cache import Cache
-from gangline.sandbox.controllers.statefulset import REVISION_LABEL, StatefulSets, revision_of
-from gangline.sandbox.objects import RunPod, StatefulSet, Thing
-from tests.support.workloads import NOW, cache_of, created, deleted, metadata, owned_by, run_pod, status_of, template
+from gangline.sandbox.controllers.statefulset import REVISION_LABEL, decide, revision_of
+from gangline.sandbox.objects import RunPod, StatefulSet, VolumeClaim
+from tests.support.workloads import created, deleted, metadata, owned_by, run_pod, status_of, template, world_of
 
 
 def stateful_set(replicas: int, **spec: Any) -> StatefulSet:
@@ -39,9 +38,8 @@ def mine(ordinal: int, *, ready: bool = True, revision: str = revision_of(OWNER)
     )
 
 
-def decided(owner: StatefulSet, *pods: RunPod, claims: tuple[Thing, ...] = ()) -> Decision:
-    known: Cache[Thing] = cache_of(*claims)
-    return StatefulSets(cache_of(owner), cache_of(*pods), known).decide(owner.metadata.key, NOW)
+def decided(owner: StatefulSet, *pods: RunPod, claims: tuple[VolumeClaim, ...] = ()) -> Decision:
+    return decide(owner, world_of(owner, *pods, *claims))
 
 
 def names(decision: Decision) -> list[str]:
@@ -109,7 +107,7 @@ def test_pod_knows_its_name_its_number_and_its_service() -> None:
 def test_volume_claims_are_made_once_and_mounted() -> None:
     owner = stateful_set(1, volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": {"storageClassName": "s"}}])
     pod, volume_claim = created(decided(owner))
-    left = msgspec.convert({"metadata": metadata("data-db-0")}, Thing)
+    left = msgspec.convert({"metadata": metadata("data-db-0")}, VolumeClaim)
 
     assert pod["spec"]["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]
     assert volume_claim["metadata"]["name"] == "data-db-0"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gangline.sandbox.actions import Decision, Delete
 from gangline.sandbox.admission import Admissions
-from gangline.sandbox.kubelet import Kubelets, decide_node
+from gangline.sandbox.kubelet import Kubelets
 from gangline.sandbox.nodes import KUBELET_LABEL, STOPPED_ANNOTATION
 from gangline.sandbox.objects import RunNode, RunPod
 from gangline.sandbox.podlife import (
@@ -19,21 +19,33 @@ from gangline.sandbox.podlife import (
     START_DELAY_ANNOTATION,
     is_backing_off,
 )
-from tests.support.workloads import NOW, cache_of, later, run_node, run_pod, status_of
+from gangline.sandbox.world import Pace
+from tests.support.workloads import later, run_node, run_pod, status_of, world_of
 
 NODE = run_node("n", {"cpu": "4", "memory": "8Gi"})
 
 
-def kubelets(*pods: RunPod, nodes: tuple[RunNode, ...] = (NODE,), every_node: bool = True) -> Kubelets:
+class Bench:
     """Kubelets that have just been told of all this, as after a restart."""
-    fresh = Kubelets(cache_of(*pods), cache_of(*nodes), every_node=every_node)
-    for pod in pods:
-        fresh.observe(None, pod)
-    return fresh
+
+    def __init__(
+        self, *pods: RunPod, nodes: tuple[RunNode, ...] = (NODE,), every_node: bool = True, speed: float = 1.0
+    ) -> None:
+        self.world = world_of(*nodes, pace=Pace(speed=speed))
+        self.kubelets = Kubelets(every_node=every_node, heartbeat_s=None)
+        for pod in pods:
+            self.kubelets.observe(None, pod)
+
+    def decide(self, pod: RunPod, seconds: float = 0.0) -> Decision:
+        return self.kubelets.decide_pod(pod, msgspec.structs.replace(self.world, now=later(seconds)))
 
 
 def decided(pod: RunPod, seconds: float = 0.0) -> Decision:
-    return kubelets(pod).decide_pod(pod.metadata.key, later(seconds))
+    return Bench(pod).decide(pod, seconds)
+
+
+def decided_node(node: RunNode, heartbeat_s: float | None = None) -> Decision:
+    return Kubelets(every_node=True, heartbeat_s=heartbeat_s).decide_node(node, world_of(node))
 
 
 def conditions_of(status: dict[str, Any]) -> dict[str, str]:
@@ -146,9 +158,9 @@ def test_pod_that_does_not_fit_fails_on_its_node(
 ) -> None:
     first = run_pod("first", node="n", phase="Running", started=0, requests=requests)
     second = run_pod("second", node="n", requests=requests)
-    over = kubelets(first, second, nodes=(run_node("n", allocatable),))
+    over = Bench(first, second, nodes=(run_node("n", allocatable),))
 
-    status = status_of(over.decide_pod(second.metadata.key, NOW).actions)
+    status = status_of(over.decide(second).actions)
 
     assert (status["phase"], status["reason"]) == ("Failed", reason)
     assert "capacity" in status["message"]
@@ -157,30 +169,30 @@ def test_pod_that_does_not_fit_fails_on_its_node(
 def test_room_of_a_finished_pod_is_free_again() -> None:
     first = run_pod("first", node="n", phase="Running", started=0, cpu="4")
     second = run_pod("second", node="n", cpu="4")
-    over = kubelets(first, second)
+    over = Bench(first, second)
 
-    over.observe(first, run_pod("first", node="n", phase="Succeeded", started=0, cpu="4"))
+    over.kubelets.observe(first, run_pod("first", node="n", phase="Succeeded", started=0, cpu="4"))
 
-    assert status_of(over.decide_pod(second.metadata.key, NOW).actions)["phase"] == "Pending"
+    assert status_of(over.decide(second).actions)["phase"] == "Pending"
 
 
 def test_room_of_a_pod_replaced_under_its_name_is_counted_once() -> None:
     old = run_pod("a", node="n", phase="Running", started=0, cpu="4", uid="old")
     new = run_pod("a", node="n", cpu="4", uid="new")
-    over = Kubelets(cache_of(new), cache_of(NODE), every_node=True)
+    over = Bench()
 
-    over.observe(None, old)
-    over.observe(old, None)
-    over.observe(None, new)
+    over.kubelets.observe(None, old)
+    over.kubelets.observe(old, None)
+    over.kubelets.observe(None, new)
 
-    assert status_of(over.decide_pod(new.metadata.key, NOW).actions)["phase"] == "Pending"
+    assert status_of(over.decide(new).actions)["phase"] == "Pending"
 
 
 def test_pod_accepted_before_its_status_is_seen_holds_its_room() -> None:
     pods = (run_pod("first", node="n", cpu="3"), run_pod("second", node="n", cpu="3"))
-    over = kubelets(*pods)
+    over = Bench(*pods)
 
-    phases = [status_of(over.decide_pod(pod.metadata.key, NOW).actions)["phase"] for pod in pods]
+    phases = [status_of(over.decide(pod).actions)["phase"] for pod in pods]
 
     assert phases == ["Pending", "Failed"]
 
@@ -217,9 +229,9 @@ def test_unreadable_request_fails_the_pod(quantity: str) -> None:
 def test_nodes_of_others_are_left_alone() -> None:
     theirs, ours = run_node("theirs", {"cpu": "1"}), run_node("ours", {"cpu": "1"}, labels={KUBELET_LABEL: "simulated"})
     pods = (run_pod("a", node="theirs"), run_pod("b", node="ours"))
-    some = kubelets(*pods, nodes=(theirs, ours), every_node=False)
+    some = Bench(*pods, nodes=(theirs, ours), every_node=False)
 
-    decisions = [some.decide_pod(pod.metadata.key, NOW) for pod in pods]
+    decisions = [some.decide(pod) for pod in pods]
 
     assert [bool(decision.actions) for decision in decisions] == [False, True]
 
@@ -227,14 +239,14 @@ def test_nodes_of_others_are_left_alone() -> None:
 def test_ready_node_needs_nothing_and_another_is_made_ready() -> None:
     bare = RunNode(metadata=NODE.metadata)
 
-    assert decide_node(NODE, NOW, heartbeat_s=None) == Decision()
-    status = status_of(decide_node(bare, NOW, heartbeat_s=None).actions)
+    assert decided_node(NODE) == Decision()
+    status = status_of(decided_node(bare).actions)
     assert status["conditions"][0]["type"] == "Ready"
     assert status["allocatable"]["pods"] == "110"
 
 
 def test_heartbeat_renews_the_lease_and_comes_again() -> None:
-    decision = decide_node(NODE, NOW, heartbeat_s=10.0)
+    decision = decided_node(NODE, heartbeat_s=10.0)
 
     (lease,) = decision.actions
     assert lease.resource.plural == "leases"
@@ -294,17 +306,15 @@ def test_restart_policy_says_whether_containers_start_again(policy: str, exit_co
 def test_containers_start_again_at_once_and_then_ever_later() -> None:
     notes = {RUN_SECONDS_ANNOTATION: "5", EXIT_CODE_ANNOTATION: "1"}
     pod = after(run_pod("a", node="n", phase="Running", started=0, ready=0, annotations=notes), Decision(), "Always")
-    cache = cache_of(pod)
-    watcher = Kubelets(cache, cache_of(NODE), every_node=True)
+    watcher = Bench()
     waits = []
     moment = 0.0
     for _ in range(6):
-        decision = watcher.decide_pod(pod.metadata.key, later(moment))
+        decision = watcher.decide(pod, moment)
         waits.append(decision.again_in_s)
         moment += decision.again_in_s or 0.0
         if decision.actions:
             pod = after(pod, decision, "Always")
-            cache.put(pod)
 
     assert waits == [5.0, None, None, 5.0, None, 10.0]
     statuses = pod.status.container_statuses or ()
@@ -332,11 +342,9 @@ def test_a_stopped_kubelet_does_nothing() -> None:
     )
     pod = run_pod("a", node="n")
 
-    assert kubelets(pod, nodes=(node,)).decide_pod(pod.metadata.key, NOW) == Decision()
+    assert Bench(pod, nodes=(node,)).decide(pod) == Decision()
 
 
 def test_speed_shortens_what_takes_time() -> None:
     pod = run_pod("a", node="n", phase="Running", started=0, ready=0, annotations={RUN_SECONDS_ANNOTATION: "3600"})
-    fast = Kubelets(cache_of(pod), cache_of(NODE), every_node=True, speed=60)
-
-    assert fast.decide_pod(pod.metadata.key, NOW) == Decision(again_in_s=60.0)
+    assert Bench(speed=60).decide(pod) == Decision(again_in_s=60.0)
