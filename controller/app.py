@@ -1,12 +1,10 @@
 """Puts the controller together: settings, API server, watches, workers, endpoints."""
 
 import asyncio
-import os
 import socket
 import sys
 import time
 import uuid
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -32,20 +30,19 @@ from gangline.kube.recorder import EventRecorder
 from gangline.kube.reflector import Reflector
 from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.resources import POD_GROUPS, PODS
-from gangline.service import logging
 from gangline.service.http import HttpServer, page_of
-from gangline.service.lifecycle import Loops, repeat, run, unless_stopped
+from gangline.service.lifecycle import Loops, repeat, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
+from gangline.service.process import run_process
 from gangline.service.process_settings import lease_key
-from gangline.service.settings import SettingsError, load
 from gangline.service.turns import collected
+from gangline.service.validation import Validation, lasting
 
 PROGRAM: Final = "gangline-controller"
 FLUSH_S: Final = 2.0
 LAST_WRITES_S: Final = 5.0
 """How long events and the lease may take once the statuses are done."""
-RECHECK_S: Final = 1.0
 
 log = structlog.get_logger()
 
@@ -84,12 +81,13 @@ class Controller:
         self._groups = Reflector(client, POD_GROUPS, PodGroup, self._ingest.take_group, watch_seconds=watch_seconds)
         key = lease_key(settings.lease, PROGRAM)
         self._lease = None if key is None else LeaseHolder(client, key, self._instance)
+        self._validation = Validation(self._compare, metrics.cache_problems, cannot=ApiError)
         self._server = HttpServer(
             settings.http_address,
             registry=metrics.registry,
             ready=self.problems,
             healthy=list,
-            debug={"groups": self._describe_groups, "validate": self._validate},
+            debug={"groups": self._describe_groups, "validate": self._validation.answer},
         )
         self._is_reconciling = False
         self._read_gauges(metrics)
@@ -138,7 +136,7 @@ class Controller:
         if self._lease is not None:
             loops.start("renew lease", self._lease.run())
         if self._settings.validate_s:
-            loops.start("validate", repeat(self._settings.validate_s, self._watch_index))
+            loops.start("validate", repeat(self._settings.validate_s, self._validation.watch))
         loops.start("try all fields", repeat(self._settings.try_all_fields_s, self._try_all_fields))
         self._is_reconciling = self._settings.status_owner is StatusOwner.GANGLINE
         self._ask_all()
@@ -192,32 +190,12 @@ class Controller:
         }
         return [view]
 
-    async def _validate(self, _request: Request) -> object:
-        """Answer /debug/validate: where the index and fresh lists differ, both now and a moment later."""
-        try:
-            return {"problems": await self._compare()}
-        except ApiError as error:
-            return {"problems": [f"cannot list: {error}"]}
-
-    async def _watch_index(self) -> None:
-        """Compare once, for the metric; a list that fails says nothing about the index."""
-        try:
-            await self._compare()
-        except ApiError as error:
-            log.warning("cannot_validate", problem=str(error))
-
     async def _compare(self) -> list[str]:
-        """Return where the index and fresh lists differ, and count it. Raises ApiError."""
-        compare = partial(differences, self._index, self._client, self._settings.scheduler_name)
-        found = await compare(time.time())
-        if found:
-            await asyncio.sleep(RECHECK_S)
-            again = set(await compare(time.time()))
-            found = [difference for difference in found if difference in again]
-        self._metrics.cache_problems.set(len(found))
-        if found:
-            log.error("cache_problems", count=len(found), first=found[0])
-        return found
+        """Return where the index and fresh lists differ. Raises ApiError."""
+        return await lasting(self._differences)
+
+    async def _differences(self) -> list[str]:
+        return await differences(self._index, self._client, self._settings.scheduler_name, time.time())
 
     def _read_gauges(self, metrics: Metrics) -> None:
         """Let each gauge be read when it is scraped."""
@@ -257,14 +235,13 @@ def client_of(settings: Settings, metrics: Metrics) -> Client:
     )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the process; return its exit code."""
-    arguments = sys.argv[1:] if argv is None else argv
-    description = "Keeps the status of each PodGroup true: phase, counts, owners, conditions."
-    try:
-        settings = load(Settings, arguments, os.environ, program=PROGRAM, description=description)
-    except SettingsError as error:
-        print(error, file=sys.stderr)  # noqa: T201 logging is not set up yet
-        return 2
-    logging.configure(settings.log_format, settings.log_level)
-    return run(partial(control, settings), grace_s=settings.grace_s + LAST_WRITES_S)
+def main() -> int:
+    """Run the controller until SIGTERM; return the exit code."""
+    return run_process(
+        Settings,
+        control,
+        sys.argv[1:],
+        program=PROGRAM,
+        description="Keeps the status of each PodGroup true: phase, counts, owners, conditions.",
+        last_writes_s=LAST_WRITES_S,
+    )

@@ -1,12 +1,11 @@
 """The composition root of the scheduler: settings, client, loops, endpoints, and the order in which they stop."""
 
 import asyncio
-import os
 import socket
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import structlog
@@ -19,14 +18,14 @@ from gangline.kube.lease import LeaseHolder
 from gangline.kube.recorder import EventRecorder
 from gangline.kube.reflector import Reflector
 from gangline.kube.wire.errors import ApiError
-from gangline.service import lifecycle, logging
 from gangline.service.http import HttpServer, page_of
 from gangline.service.lifecycle import Loops, repeat, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
+from gangline.service.process import run_process
 from gangline.service.process_settings import lease_key
-from gangline.service.settings import SettingsError, load
 from gangline.service.turns import collected
+from gangline.service.validation import Validation, lasting
 from scheduler.binder import Binder
 from scheduler.core.events import Kind, SettingsGiven
 from scheduler.core.machine import Scheduler
@@ -40,26 +39,22 @@ from scheduler.statuswriter import StatusWriter
 
 log = structlog.get_logger(__name__)
 
-PROGRAM = "gangline-scheduler"
-RECHECK_S = 1.0
+PROGRAM: Final = "gangline-scheduler"
+LAST_WRITES_S: Final = 5.0
+"""How long events and the lease may take once the binds are done."""
 _ALWAYS = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
 
 
 def main() -> int:
-    """Run the scheduler until SIGTERM; return the exit code (2: the settings cannot be used)."""
-    try:
-        settings = load(
-            Settings,
-            sys.argv[1:],
-            os.environ,
-            program=PROGRAM,
-            description="Places and binds whole gangs: the pods of one PodGroup start together or not at all.",
-        )
-    except SettingsError as error:
-        print(error, file=sys.stderr)  # noqa: T201 - logging is not set up yet
-        return 2
-    logging.configure(settings.log_format, settings.log_level)
-    return lifecycle.run(partial(serve, settings), grace_s=settings.grace_s + 5.0)
+    """Run the scheduler until SIGTERM; return the exit code."""
+    return run_process(
+        Settings,
+        serve,
+        sys.argv[1:],
+        program=PROGRAM,
+        description="Places and binds whole gangs: the pods of one PodGroup start together or not at all.",
+        last_writes_s=LAST_WRITES_S,
+    )
 
 
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
@@ -80,6 +75,16 @@ def client_of(settings: Settings, metrics: Metrics) -> Client:
     )
 
 
+def given(settings: Settings) -> SettingsGiven:
+    """Return what the core is told of the settings."""
+    return SettingsGiven(
+        scheduler_names=settings.scheduler_name,
+        scoring=settings.scoring,
+        budgets_form_gangs=settings.budget_gangs,
+        kinds=(*_ALWAYS, Kind.BUDGET) if settings.budget_gangs else _ALWAYS,
+    )
+
+
 class Process:
     """All parts of the process around one client; `run` lives until `stop`."""
 
@@ -88,12 +93,7 @@ class Process:
         self._client = client
         self._metrics = metrics
         self._clock: Clock = MonotonicClock()
-        self._given = SettingsGiven(
-            scheduler_names=settings.scheduler_name,
-            scoring=settings.scoring,
-            budgets_form_gangs=settings.budget_gangs,
-            kinds=(*_ALWAYS, Kind.BUDGET) if settings.budget_gangs else _ALWAYS,
-        )
+        self._given = given(settings)
         key = lease_key(settings.lease, PROGRAM)
         identity = f"{socket.gethostname()}-{uuid4().hex[:8]}"
         self._lease = LeaseHolder(client, key, identity) if key is not None else None
@@ -139,13 +139,8 @@ class Process:
             metrics,
             clock=self._clock,
         )
-        self._server = HttpServer(
-            settings.http_address,
-            registry=metrics.registry,
-            ready=self.problems,
-            healthy=list,
-            debug={"validate": self._validate, "gangs": self._gangs},
-        )
+        self._validation = Validation(self._compare, metrics.cache_problems, cannot=ApiError)
+        self._server = self._endpoints()
         self._read_gauges()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -166,7 +161,7 @@ class Process:
             ):
                 loops.start(name, loop)
             if self._settings.validate_s:
-                loops.start("validate", repeat(self._settings.validate_s, self._watch_cache))
+                loops.start("validate", repeat(self._settings.validate_s, self._validation.watch))
             log.info("started", scheduler_names=list(self._settings.scheduler_name))
             await stop.wait()
             await self._drain()
@@ -187,6 +182,15 @@ class Process:
             await self._lease.release()
         log.info("stopped")
 
+    def _endpoints(self) -> HttpServer:
+        return HttpServer(
+            self._settings.http_address,
+            registry=self._metrics.registry,
+            ready=self.problems,
+            healthy=list,
+            debug={"validate": self._validation.answer, "gangs": self._gangs},
+        )
+
     def problems(self) -> list[str]:
         """Say why the process is not ready; empty when it is."""
         obstacle = self._lease.obstacle if self._lease is not None else None
@@ -200,36 +204,12 @@ class Process:
         views = self._scheduler.describe(keys[: page.limit], self._clock.now())
         return {"total": len(keys), "gangs": await collected(views)}
 
-    async def _validate(self, _request: web.Request) -> object:
-        """Answer /debug/validate: the cache against itself, and against a fresh list of the API server."""
-        try:
-            return {"problems": await self._compare()}
-        except ApiError as error:
-            return {"problems": [f"cannot list: {error}"]}
-
-    async def _watch_cache(self) -> None:
-        """Compare once, for the metric; a list that fails says nothing about the cache."""
-        try:
-            await self._compare()
-        except ApiError as error:
-            log.warning("cannot_validate", problem=str(error))
-
     async def _compare(self) -> list[str]:
-        """Return what is wrong with the cache, and count it. Raises ApiError."""
-        found = await collected(self._scheduler.validate()) + await self._differences()
-        self._metrics.cache_problems.set(len(found))
-        if found:
-            log.error("cache_problems", count=len(found), first=found[0])
-        return found
-
-    async def _differences(self) -> list[str]:
-        """Return what differs from a fresh list now and a moment later: a watch is always a little behind."""
-        found = await differences(self._scheduler, self._client)
-        if not found:
-            return []
-        await asyncio.sleep(RECHECK_S)
-        again = set(await differences(self._scheduler, self._client))
-        return [difference for difference in found if difference in again]
+        """Return where the cache differs from itself, and from fresh lists. Raises ApiError."""
+        return [
+            *await collected(self._scheduler.validate()),
+            *await lasting(partial(differences, self._scheduler, self._client)),
+        ]
 
     def _time_to_bind_s(self) -> float:
         """Say by when a bind must have landed: before another scheduler can begin, even if the lease is lost meanwhile."""

@@ -205,8 +205,7 @@ async def test_a_group_whose_pods_all_name_another_scheduler_is_not_ours(cluster
         await cluster.quiesce()
         assert cluster.seen[PG][-1].status.phase is None
         await cluster.create_pods("R", prefix="ours")
-        group = await cluster.until_phase("Running")
-        assert group.status.running == 2
+        await cluster.until(lambda group: group.status.phase == "Running" and group.status.running == 2)
 
 
 async def test_with_another_status_owner_nothing_is_written(cluster: Cluster) -> None:
