@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any, Final, Generic, TypeVar, assert_never
 
 import structlog
+from msgspec import convert
 
 from gangline.base.backoff import Backoff
 from gangline.base.key_queue import KeyQueue
-from gangline.contract.meta import Key
+from gangline.contract.meta import Key, ObjectMeta
 from gangline.kube.client import Client
 from gangline.kube.clock import utc_now
 from gangline.kube.wire.errors import ApiError, Conflict, NotFound, is_another
@@ -149,29 +150,21 @@ class Decider:
 
     async def _write(self, action: Action) -> Seen:
         cache = self._caches.get(action.resource)
-        before = _version(cache, action)
+        before = None if isinstance(action, Create) else _version(cache, action.key)
         reply = await perform(self._client, action)
-        if cache is None:
+        if cache is None or reply.resource_version == before:
             return _at_once
-        match action:
-            case Create():
-                return lambda: cache.by_uid(reply["metadata"]["uid"]) is not None
-            case Patch():
-                is_seen = before is None or reply["metadata"]["resourceVersion"] == before
-                return _at_once if is_seen else lambda: _version(cache, action) != before
-            case Delete():
-                return lambda: _is_going(cache, action.uid)
-            case _:
-                assert_never(action)
+        key = reply.key if isinstance(action, Create) else action.key
+        return lambda: _version(cache, key) != before
 
 
-async def perform(client: Client, action: Action) -> dict[str, Any]:
-    """Carry one action out and return the object as it is then; nothing of one that is deleted. Raises ApiError."""
+async def perform(client: Client, action: Action) -> ObjectMeta:
+    """Carry one action out and return the metadata that the object has then, empty if deleted. Raises ApiError."""
     match action:
         case Create():
-            return await client.create(action.resource, action.namespace, action.body)
+            reply = await client.create(action.resource, action.namespace, action.body)
         case Patch():
-            return await client.patch(
+            reply = await client.patch(
                 action.resource,
                 action.key,
                 action.body,
@@ -187,20 +180,16 @@ async def perform(client: Client, action: Action) -> dict[str, Any]:
                 grace_period_s=action.grace_period_s,
                 propagation=action.propagation,
             )
-            return {}
+            return ObjectMeta()
         case _:
             assert_never(action)
+    return convert(reply["metadata"], ObjectMeta)
 
 
 def _at_once() -> bool:
     return True
 
 
-def _version(cache: Cache[Any] | None, action: Action) -> str | None:
-    thing = cache.get(action.key) if cache is not None and isinstance(action, Patch) else None
+def _version(cache: Cache[Any] | None, key: Key) -> str | None:
+    thing = cache.get(key) if cache is not None else None
     return None if thing is None else thing.metadata.resource_version
-
-
-def _is_going(cache: Cache[Any], uid: str) -> bool:
-    thing = cache.by_uid(uid)
-    return thing is None or thing.metadata.deletion_timestamp is not None

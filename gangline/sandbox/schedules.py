@@ -32,23 +32,20 @@ HORIZON_DAYS: Final = 366 * 8
 
 
 class Schedule(Struct, frozen=True, kw_only=True):
-    """The numbers that match, by field; weekday 0 is Sunday."""
+    """The numbers that match, by field; weekday 0 is Sunday, and so is 7."""
 
     minutes: tuple[int, ...]
     hours: tuple[int, ...]
-    days: frozenset[int]
-    months: frozenset[int]
-    weekdays: frozenset[int]
-    any_day: bool
-    any_weekday: bool
+    days: tuple[int, ...]
+    months: tuple[int, ...]
+    weekdays: tuple[int, ...]
+    needs_both: bool
+    """Whether a day must match by its number and by its weekday, and not just by one of them."""
 
     def next_after(self, moment: datetime) -> datetime | None:
         """Find the first match after a moment, in the moment's time zone; None if there never is one."""
-        for offset in range(HORIZON_DAYS):
-            found = next((each for each in self._on(moment, offset) if each > moment), None)
-            if found is not None:
-                return found
-        return None
+        coming = (each for offset in range(HORIZON_DAYS) for each in self._on(moment, offset))
+        return next((each for each in coming if each > moment), None)
 
     def latest_before(self, moment: datetime, since: datetime) -> datetime | None:
         """Find the last match up to a moment, the moment included, that is after `since`."""
@@ -60,14 +57,13 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
     def _on(self, moment: datetime, offset_days: int) -> Iterator[datetime]:
         day = moment.date() + timedelta(days=offset_days)
-        if day.month in self.months and self._has_day(day):
-            for hour in self.hours:
-                for minute in self.minutes:
-                    yield datetime(day.year, day.month, day.day, hour, minute, tzinfo=moment.tzinfo)
+        for hour in self.hours if self._has_day(day) else ():
+            for minute in self.minutes:
+                yield datetime(day.year, day.month, day.day, hour, minute, tzinfo=moment.tzinfo)
 
     def _has_day(self, day: date) -> bool:
-        by_day, by_weekday = day.day in self.days, day.isoweekday() % 7 in self.weekdays
-        return (by_day and by_weekday) if self.any_day or self.any_weekday else (by_day or by_weekday)
+        matches = (day.day in self.days, day.isoweekday() in self.weekdays or day.isoweekday() % 7 in self.weekdays)
+        return day.month in self.months and (all(matches) if self.needs_both else any(matches))
 
 
 def parse(text: str) -> Schedule:
@@ -75,37 +71,35 @@ def parse(text: str) -> Schedule:
     parts = _MACROS.get(text.strip(), text).split()
     if len(parts) != len(_FIELDS):
         raise ValueError(f"schedule {text!r} has {len(parts)} fields, not {len(_FIELDS)}")
-    fields = [_numbers(part, *field) for part, field in zip(parts, _FIELDS, strict=True)]
-    minutes, hours, days, months, weekdays = fields
+    minutes, hours, days, months, weekdays = (
+        _numbers(part, *field) for part, field in zip(parts, _FIELDS, strict=True)
+    )
     return Schedule(
-        minutes=tuple(sorted(minutes)),
-        hours=tuple(sorted(hours)),
-        days=frozenset(days),
-        months=frozenset(months),
-        weekdays=frozenset(day % 7 for day in weekdays),
-        any_day=parts[2][0] in "*?",
-        any_weekday=parts[4][0] in "*?",
+        minutes=minutes,
+        hours=hours,
+        days=days,
+        months=months,
+        weekdays=weekdays,
+        needs_both=any(part[0] in "*?" for part in (parts[2], parts[4])),
     )
 
 
-def _numbers(part: str, field: str, low: int, high: int, names: tuple[str, ...]) -> set[int]:
+def _numbers(part: str, field: str, low: int, high: int, names: tuple[str, ...]) -> tuple[int, ...]:
+    """Read one field, for example `1-5`, `*/15` or `mon,wed`."""
     numbers: set[int] = set()
-    for piece in part.split(","):
+    for piece in part.lower().split(","):
         span, slash, step = piece.partition("/")
-        first, dash, last = span.partition("-")
+        first, dash, last = (f"{low}-{high}" if span in ("*", "?") else span).partition("-")
         try:
-            start = low if first in ("*", "?") else _number(first, low, names)
-            is_single = not dash and not slash and first not in ("*", "?")
-            end = _number(last, low, names) if dash else start if is_single else high
-            by = int(step) if slash else 1
+            start, by = _number(first, low, names), int(step) if slash else 1
+            end = _number(last, low, names) if dash else high if slash else start
         except ValueError:
             raise ValueError(f"schedule: {piece!r} is no {field}") from None
         if not (low <= start <= end <= high and by > 0):
             raise ValueError(f"schedule: {piece!r} is no {field} from {low} to {high}")
         numbers.update(range(start, end + 1, by))
-    return numbers
+    return tuple(sorted(numbers))
 
 
 def _number(text: str, low: int, names: tuple[str, ...]) -> int:
-    name = text.lower()
-    return names.index(name) + low if name in names else int(text)
+    return names.index(text) + low if text in names else int(text)
