@@ -61,7 +61,11 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
     ] = 600
     stale_s: Annotated[
         float,
-        Setting("A kind not heard of for longer makes the process not ready.", unit="seconds"),
+        Setting(
+            "A kind not heard of for longer makes the process not ready. While nothing changes an API server is heard of "
+            "about once a minute.",
+            unit="seconds",
+        ),
         Meta(gt=0),
     ] = 180.0
     validate_s: Annotated[

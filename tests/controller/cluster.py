@@ -185,16 +185,6 @@ async def eventually(is_true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-def upstreams_crd() -> dict[str, Any]:
-    """Our definition without what upstream's does not have."""
-    definition = crd()
-    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
-    for name in ("scheduled", "conditions", "observedGeneration"):
-        del schema["status"]["properties"][name]
-    del schema["spec"]["properties"]["priorityClassName"]
-    return definition
-
-
 def lenient_crd() -> dict[str, Any]:
     """A definition that lets anything in, as an old or foreign one may."""
     definition = crd()

@@ -34,9 +34,9 @@ from tests.controller.cluster import (
     eventually,
     lenient_crd,
     running,
-    upstreams_crd,
 )
 from tests.controller.scripted import scripted
+from tests.support import coscheduling
 from tests.support.hanging import hanging_writes
 
 
@@ -137,7 +137,7 @@ async def test_spec_and_metadata_of_others_survive_every_write(cluster: Cluster)
 
 async def test_with_upstreams_crd_we_write_what_it_knows_and_then_are_quiet(tmp_path: Path) -> None:
     registry = CollectorRegistry()
-    async with cluster_with(upstreams_crd(), tmp_path) as cluster, running(cluster, registry):
+    async with cluster_with(coscheduling.definition(), tmp_path) as cluster, running(cluster, registry):
         await cluster.create_group(min_member=2)
         await cluster.create_pods("RR")
         group = await cluster.until(lambda group: group.status.running == 2)
@@ -156,7 +156,10 @@ async def test_with_upstreams_crd_we_write_what_it_knows_and_then_are_quiet(tmp_
 async def test_when_our_crd_takes_the_place_of_upstreams_all_groups_get_its_fields(tmp_path: Path) -> None:
     definition = crd()
     registry = CollectorRegistry()
-    async with cluster_with(upstreams_crd(), tmp_path) as cluster, running(cluster, registry, try_all_fields_s=0.05):
+    async with (
+        cluster_with(coscheduling.definition(), tmp_path) as cluster,
+        running(cluster, registry, try_all_fields_s=0.05),
+    ):
         await cluster.create_group(min_member=2)
         await cluster.create_pods("RR")
         await cluster.until(lambda group: group.status.running == 2)

@@ -10,10 +10,10 @@ import yaml
 
 import controller.settings
 import scheduler.settings
-from gangline.contract.crd import crd
 from gangline.sandbox.server import ApiServer
 from gangline.service.process_settings import ProcessSettings
 from gangline.service.settings import load
+from tests.support import coscheduling
 from tests.support.cluster import running_cluster
 from tests.support.kustomize import (
     COMPONENTS,
@@ -36,21 +36,6 @@ COMBINATIONS: Final = [
     for overlay in OVERLAYS
     for chosen in [(), *((component,) for component in COMPONENTS), COMPONENTS]
 ]
-
-
-def upstream_definition() -> Object:
-    """A PodGroup CRD like that of scheduler-plugins: ours without what only we have."""
-    definition = crd()
-    definition["metadata"]["labels"] = {"from": "elsewhere"}
-    (version,) = definition["spec"]["versions"]
-    properties = version["schema"]["openAPIV3Schema"]["properties"]
-    del properties["spec"]["properties"]["priorityClassName"]
-    for field in ("scheduled", "conditions", "observedGeneration"):
-        del properties["status"]["properties"][field]
-    version["additionalPrinterColumns"] = [
-        column for column in version["additionalPrinterColumns"] if not column["jsonPath"].endswith(".scheduled")
-    ]
-    return definition
 
 
 def services(objects: list[Object]) -> Iterator[tuple[str, Object]]:
@@ -154,7 +139,8 @@ async def test_the_release_of_the_chart_must_be_gone_first(tmp_path: Path) -> No
 
 
 async def test_the_crd_of_the_cluster_is_left_alone_when_asked(tmp_path: Path) -> None:
-    theirs = upstream_definition()
+    theirs = coscheduling.definition()
+    theirs["metadata"]["labels"] = {"from": "elsewhere"}
     objects = render_with(tmp_path, "upstream-crd")
     assert not of_kind(objects, "CustomResourceDefinition")
 
