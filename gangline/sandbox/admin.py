@@ -71,8 +71,7 @@ class Admin:
         old = self._state.store.get(kind.resource, key)
         if old is None:
             raise failures.not_found(kind, key)
-        last = {**old.object, "metadata": {**old.object["metadata"]}}
-        return self._commit(Change.DELETED, kind, key, last)
+        return self._commit(Change.DELETED, kind, key, old.object)
 
     def _commit(self, change: Change, kind: Kind, key: str, item: Object) -> Answer:
         version = self._state.store.commit(change, kind.resource, key, item)

@@ -298,7 +298,7 @@ def _conflict(conflicts: dict[tuple[str, str, str], set[Path]], entries: list[Ob
     noun = "conflict" if len(causes) == 1 else "conflicts"
     listed = ", ".join(f"{cause.message}: {cause.field}" for cause in causes)
     message = f"Apply failed with {len(causes)} {noun}: {listed}"
-    return failures.Failure(409, "Conflict", message, details={"causes": [cause._asdict() for cause in causes]})
+    return failures.Failure(409, message, causes=causes)
 
 
 def _named(identity: tuple[str, str, str], api_version: str) -> str:

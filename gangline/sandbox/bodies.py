@@ -115,7 +115,7 @@ class UndecodableBody(failures.Failure):
 
     def __init__(self, kind: Kind, problem: str) -> None:
         text = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {problem}'
-        super().__init__(400, "BadRequest", text)
+        super().__init__(400, text)
         self.problem = problem
 
 

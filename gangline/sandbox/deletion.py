@@ -39,8 +39,8 @@ def delete(verbs: Verbs, target: Target, options: DeleteOptions) -> tuple[Versio
     if not _is_held(new, target.kind):
         if target.kind is PODS:
             return _let_go(verbs, target, write, dry_run=options.dry_run), True
-        write.new["metadata"] = {**old["metadata"]}
-        return verbs.commit(Change.DELETED, target, write, dry_run=options.dry_run), True
+        last = msgspec.structs.replace(write, new={**new, "metadata": old["metadata"]})
+        return verbs.commit(Change.DELETED, target, last, dry_run=options.dry_run), True
     if new == old:
         return version, False
     return verbs.commit(Change.MODIFIED, target, write, dry_run=options.dry_run), False
@@ -51,8 +51,8 @@ def _let_go(verbs: Verbs, target: Target, write: Write, *, dry_run: bool) -> Ver
     marked = verbs.commit(Change.MODIFIED, target, write, dry_run=dry_run)
     if dry_run:
         return marked
-    last = {**marked.object, "metadata": {**marked.object["metadata"]}}
-    return verbs.commit(Change.DELETED, target, msgspec.structs.replace(write, new=last), dry_run=False)
+    last = msgspec.structs.replace(write, new=marked.object)
+    return verbs.commit(Change.DELETED, target, last, dry_run=False)
 
 
 def check_preconditions(target: Target, metadata: Object, options: DeleteOptions) -> None:

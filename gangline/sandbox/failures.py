@@ -56,35 +56,58 @@ class Cause(NamedTuple):
         return cls("FieldValueNotFound", f"Not found: {quoted(value)}", field)
 
 
+_REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    410: "Expired",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+
+
 class Failure(Exception):  # noqa: N818 - it is an answer, as good as any other
-    """A request that is refused; `status` is the body of the answer."""
+    """A request that is refused; `status` is the body of the answer. The reason is that of the code, if not given."""
 
     def __init__(
         self,
         code: int,
-        reason: str,
         message: str,
         *,
+        reason: str | None = None,
         details: dict[str, Any] | None = None,
+        causes: Sequence[Cause] = (),
         retry_after_s: int | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.retry_after_s = retry_after_s
+        if causes:
+            details = {**(details or {}), "causes": [_present(cause._asdict()) for cause in causes]}
+        if retry_after_s is not None:
+            details = {**(details or {}), "retryAfterSeconds": retry_after_s}
         self.status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": {},
             "status": "Failure",
             "message": message,
+            **_present({"reason": _REASONS.get(code, "") if reason is None else reason}),
+            **({} if details is None else {"details": details}),
+            "code": code,
         }
-        if reason:
-            self.status["reason"] = reason
-        if retry_after_s is not None:
-            details = {**(details or {}), "retryAfterSeconds": retry_after_s}
-        if details is not None:
-            self.status["details"] = details
-        self.status["code"] = code
+
+
+def _present(fields: dict[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in fields.items() if value}
 
 
 def quoted(value: object) -> str:
@@ -100,54 +123,45 @@ def quoted(value: object) -> str:
             return str(value)
 
 
-def _details(kind: Kind, name: str, **more: Any) -> dict[str, Any]:
-    details: dict[str, Any] = {"name": name} if name else {}
-    if kind.group:
-        details["group"] = kind.group
-    return {**details, "kind": kind.plural, **more}
+def _details(kind: Kind, name: str) -> dict[str, Any]:
+    return _present({"name": name, "group": kind.group, "kind": kind.plural})
 
 
 def not_found(kind: Kind, name: str) -> Failure:
     """404: no such object."""
-    return Failure(404, "NotFound", f'{kind.resource_name} "{name}" not found', details=_details(kind, name))
+    return Failure(404, f'{kind.resource_name} "{name}" not found', details=_details(kind, name))
 
 
 def no_such_resource() -> Failure:
     """404: the group and version are served, but no such resource."""
-    return Failure(404, "NotFound", "the server could not find the requested resource", details={})
+    return Failure(404, "the server could not find the requested resource", details={})
 
 
 class NoSuchPath(Failure):
     """404 in plain text: nothing is served there, not even a `Status`."""
 
     def __init__(self) -> None:
-        super().__init__(404, "NotFound", "404 page not found\n")
+        super().__init__(404, "404 page not found\n")
 
 
 def already_exists(kind: Kind, name: str) -> Failure:
     """409: the name is taken."""
-    return Failure(409, "AlreadyExists", f'{kind.resource_name} "{name}" already exists', details=_details(kind, name))
+    message = f'{kind.resource_name} "{name}" already exists'
+    return Failure(409, message, reason="AlreadyExists", details=_details(kind, name))
 
 
 def conflict(kind: Kind, name: str, why: str, *, noun: str = "") -> Failure:
     """409: the object is not as the caller thinks; `noun` stands for the plural where the server says another."""
     plural = noun or kind.plural
     resource = f"{plural}.{kind.group}" if kind.group else plural
-    return Failure(
-        409,
-        "Conflict",
-        f'Operation cannot be fulfilled on {resource} "{name}": {why}',
-        details={**_details(kind, name), "kind": plural},
-    )
+    message = f'Operation cannot be fulfilled on {resource} "{name}": {why}'
+    return Failure(409, message, details={**_details(kind, name), "kind": plural})
 
 
 def stale(kind: Kind, name: str) -> Failure:
     """409: the caller's resourceVersion is not the current one."""
-    return conflict(
-        kind,
-        name,
-        "the object has been modified; please apply your changes to the latest version and try again",
-    )
+    why = "the object has been modified; please apply your changes to the latest version and try again"
+    return conflict(kind, name, why)
 
 
 def wrong_uid(kind: Kind, key: str, name: str, *, wanted: str, found: str) -> Failure:
@@ -166,105 +180,40 @@ def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> Failure:
     return invalid_as(kind.kind, "" if kind.renames else kind.group, name, causes)
 
 
-def invalid_options(noun: str, cause: Cause) -> Failure:
-    """422: a parameter of the request is outside of what it may be."""
-    return invalid_as(noun, "meta.k8s.io", "", [cause])
-
-
-def undecodable_patch(problem: str, patched: object) -> Failure:
-    """422: what a patch makes of an object is not of its kind."""
-    return invalid_as("", "", "", [Cause.invalid("patch", quoted(patched), problem)])
+def invalid_options(noun: str, *causes: Cause) -> Failure:
+    """422: parameters of the request are outside of what they may be."""
+    return invalid_as(noun, "meta.k8s.io", "", causes)
 
 
 def invalid_as(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Failure:
     """422: of something that is no kind of ours."""
     texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
-    qualified = f"{kind}.{group}" if group else kind
-    details: dict[str, Any] = {"name": name, "group": group, "kind": kind}
-    details = {key: part for key, part in details.items() if part}
-    details["causes"] = [cause._asdict() for cause in causes]
-    return Failure(422, "Invalid", f'{qualified} "{name}" is invalid: {joined}', details=details)
+    message = f'{f"{kind}.{group}" if group else kind} "{name}" is invalid: {joined}'
+    return Failure(422, message, details=_present({"name": name, "group": group, "kind": kind}), causes=causes)
 
 
 def bad_request(message: str) -> Failure:
     """400: the request makes no sense."""
-    return Failure(400, "BadRequest", message)
+    return Failure(400, message)
 
 
 def forbidden(kind: Kind, name: str, why: str, *, causes: Sequence[Cause] = ()) -> Failure:
     """403: admission refuses."""
-    details = _details(kind, name)
-    if causes:
-        details["causes"] = [cause._asdict() for cause in causes]
-    return Failure(403, "Forbidden", f'{kind.resource_name} "{name}" is forbidden: {why}', details=details)
-
-
-def expired(message: str) -> Failure:
-    """410: that far back the log is gone."""
-    return Failure(410, "Expired", message)
+    message = f'{kind.resource_name} "{name}" is forbidden: {why}'
+    return Failure(403, message, details=_details(kind, name), causes=causes)
 
 
 def method_not_allowed() -> Failure:
     """405: the resource has no such verb."""
-    message = "the server does not allow this method on the requested resource"
-    return Failure(405, "MethodNotAllowed", message, details={})
-
-
-def unsupported_patch() -> Failure:
-    """415: no patch has this form."""
-    return Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-
-
-def unsupported_media_type(supported: Sequence[str]) -> Failure:
-    """415: the body is in a form that the verb does not read."""
-    listed = ", ".join(supported)
-    return Failure(
-        415,
-        "UnsupportedMediaType",
-        f"the body of the request was in an unknown format - accepted media types include: {listed}",
-    )
-
-
-def too_many_requests(message: str, *, retry_after_s: int | None = None, causes: Sequence[Cause] = ()) -> Failure:
-    """429: not now."""
-    details: dict[str, Any] = {}
-    if causes:
-        details["causes"] = [{"reason": cause.reason, "message": cause.message} for cause in causes]
-    return Failure(429, "TooManyRequests", message, details=details, retry_after_s=retry_after_s)
+    return Failure(405, "the server does not allow this method on the requested resource", details={})
 
 
 def not_acceptable() -> Failure:
     """406: none of the forms that the caller reads is served."""
-    return Failure(406, "NotAcceptable", "only the following media types are accepted: application/json", details={})
+    return Failure(406, "only the following media types are accepted: application/json", details={})
 
 
 def internal(message: str) -> Failure:
     """500: what a server says of an error without a status of its own."""
-    return Failure(500, "", message)
-
-
-def request_too_large(limit_bytes: int) -> Failure:
-    """413: the body is over the limit."""
-    message = f"Request entity too large: limit is {limit_bytes}"
-    return Failure(413, "RequestEntityTooLarge", message)
-
-
-_REASONS = {
-    400: "BadRequest",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "NotFound",
-    409: "Conflict",
-    410: "Expired",
-    422: "Invalid",
-    429: "TooManyRequests",
-    500: "InternalError",
-    503: "ServiceUnavailable",
-    504: "Timeout",
-}
-
-
-def refusal(code: int, retry_after_s: int | None = None, *, message: str = "") -> Failure:
-    """Any code: for the bench of faults, and for defects of our own."""
-    return Failure(code, _REASONS.get(code, ""), message or f"injected fault {code}", retry_after_s=retry_after_s)
+    return Failure(500, message, reason="")

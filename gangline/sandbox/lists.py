@@ -16,8 +16,6 @@ from gangline.sandbox.kinds import Kind
 from gangline.sandbox.selectors import Predicate, all_of, fields_predicate, labels_predicate
 from gangline.sandbox.store import Compacted, Store, Version
 
-LIST_OPTIONS = Kind(group="meta.k8s.io", version="v1", plural="listoptions", kind="ListOptions")
-
 
 class Token(Struct, frozen=True):
     """Where the next page begins."""
@@ -126,7 +124,7 @@ def _exact_revision(store: Store, query: Mapping[str, str], limit: int) -> int |
             )
         )
     if causes:
-        raise failures.invalid(LIST_OPTIONS, "", causes)
+        raise failures.invalid_options("ListOptions", *causes)
     if revision > store.revision:
         raise _too_large(revision, store.revision)
     return revision if revision and (match == "Exact" or (limit and not match)) else None
@@ -135,21 +133,21 @@ def _exact_revision(store: Store, query: Mapping[str, str], limit: int) -> int |
 def _too_large(revision: int, current: int) -> failures.Failure:
     return failures.Failure(
         504,
-        "Timeout",
         f"Timeout: Too large resource version: {revision}, current: {current}",
-        details={"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]},
+        causes=[Cause("ResourceVersionTooLarge", "Too large resource version", "")],
         retry_after_s=1,
     )
 
 
 def _expired(token: Token | None, gone: Compacted, store: Store) -> failures.Failure:
     if token is None:
-        return failures.expired(f"The resourceVersion for the provided list is too old: {gone}")
-    failure = failures.expired(
+        return failures.Failure(410, f"The resourceVersion for the provided list is too old: {gone}")
+    failure = failures.Failure(
+        410,
         "The provided continue parameter is too old to display a consistent list result. You can start a new list "
         "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
         "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
-        "modified, or deleted between the time the first chunk was returned and now may show up in the list."
+        "modified, or deleted between the time the first chunk was returned and now may show up in the list.",
     )
     failure.status["metadata"] = {"continue": _encoded(Token(store.revision, token.start))}
     return failure

@@ -24,7 +24,7 @@ def json_patch(document: Any, operations: Any) -> Any:
         return jsonpatch.JsonPatch(operations).apply(document)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, AttributeError) as problem:
         message = "the server rejected our request due to an error in our request"
-        raise failures.Failure(422, "Invalid", message, details={}) from problem
+        raise failures.Failure(422, message, details={}) from problem
 
 
 def merge_patch(document: Any, changes: Any) -> Any:
@@ -88,7 +88,7 @@ def _merged_list(document: list[Any], changes: list[Any], schema: Schema) -> lis
     before = [item.get(key) for item in document if isinstance(item, dict)]
     for change in changes:
         if not isinstance(change, dict) or key not in change:
-            raise failures.Failure(422, "Invalid", f"map: {change} does not contain declared merge key: {key}")
+            raise failures.Failure(422, f"map: {change} does not contain declared merge key: {key}")
         at = next((index for index, item in enumerate(merged) if item.get(key) == change[key]), None)
         if change.get("$patch") == "delete":
             merged = [item for item in merged if item.get(key) != change[key]]

@@ -12,7 +12,7 @@ from gangline.sandbox import answers, apply, bodies, documents, failures, lists,
 from gangline.sandbox.answers import Answer
 from gangline.sandbox.bodies import FieldValidation
 from gangline.sandbox.deletion import DeleteOptions, check_preconditions, delete
-from gangline.sandbox.failures import Cause
+from gangline.sandbox.failures import Cause, Failure
 from gangline.sandbox.kinds import ACCESS_REVIEWS, BINDINGS, EVICTIONS, RULES_REVIEWS, Kind
 from gangline.sandbox.paths import target_of
 from gangline.sandbox.schema import json_type
@@ -28,13 +28,11 @@ _STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 _APPLY_PATCH = "application/apply-patch+yaml"
 _READ = ("", "json", "yaml", "json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml")
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-_LIMIT_BYTES = 3 * 1024 * 1024
 _PODS_PRESERVED = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
     "set propagationPolicy=Orphan to suppress this warning"
 )
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
-_BODY_FORMS = ("application/json", "application/yaml", _PROTOBUF)
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -166,9 +164,9 @@ def _patch(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
 
 def _check_patch(media_type: str, kind: Kind) -> None:
     if media_type not in (_JSON_PATCH, _MERGE_PATCH, _STRATEGIC_PATCH, _APPLY_PATCH):
-        raise failures.unsupported_patch()
+        raise Failure(415, "415: Unsupported Media Type", details={})
     if media_type == _STRATEGIC_PATCH and kind.custom:
-        raise failures.unsupported_media_type((_JSON_PATCH, _MERGE_PATCH, _APPLY_PATCH))
+        raise _unread(_JSON_PATCH, _MERGE_PATCH, _APPLY_PATCH)
 
 
 def _change(media_type: str, changes: Any, target: Target) -> Callable[[Object], Any]:
@@ -311,8 +309,6 @@ def _object(body: Any) -> Object:
 
 def _decoded(call: Call, kind: Kind | None = None) -> Any:
     """Read the body, of a kind or DeleteOptions."""
-    if len(call.body) > _LIMIT_BYTES:
-        raise failures.request_too_large(_LIMIT_BYTES)
     if call.media_type == _PROTOBUF and not (kind and kind.custom):
         try:
             return protobuf.decode(call.body)
@@ -324,7 +320,7 @@ def _decoded(call: Call, kind: Kind | None = None) -> Any:
             text = f'{given} in version "{version.rpartition("/")[2]}" cannot be handled as a {noun}: {problem}'
             raise failures.bad_request(text) from problem
     if call.media_type.partition("/")[2] not in _READ:
-        raise failures.unsupported_media_type(_BODY_FORMS)
+        raise _unread("application/json", "application/yaml", _PROTOBUF)
     try:
         if call.media_type.endswith("yaml"):
             return yaml.safe_load(call.body)
@@ -333,3 +329,8 @@ def _decoded(call: Call, kind: Kind | None = None) -> Any:
         is_cut = "truncated" in str(problem)
         what = f"json parse error: {'unexpected end of JSON input' if is_cut else problem}"
         raise bodies.unrecognized(kind.kind if kind else "DeleteOptions", what, call.body) from problem
+
+
+def _unread(*supported: str) -> Failure:
+    listed = ", ".join(supported)
+    return Failure(415, f"the body of the request was in an unknown format - accepted media types include: {listed}")

@@ -22,7 +22,7 @@ from aiohttp.web_protocol import RequestHandler
 from gangline.sandbox import answers, requests
 from gangline.sandbox.admin import Admin
 from gangline.sandbox.answers import Answer
-from gangline.sandbox.failures import Failure, refusal
+from gangline.sandbox.failures import Failure
 from gangline.sandbox.faults import Cut, Fault, Faults, LostReply, Occasion, Refuse
 from gangline.sandbox.first_objects import FIRST_OBJECTS
 from gangline.sandbox.paths import target_of
@@ -38,7 +38,7 @@ from gangline.sandbox.watches import Watch
 
 _log = structlog.get_logger()
 
-_BODY_LIMIT_BYTES = 64 * 1024 * 1024
+_BODY_LIMIT_BYTES = 3 * 1024 * 1024
 _COLLECTION_VERBS = {"GET": "list", "DELETE": "deletecollection", "POST": "create"}
 _OBJECT_VERBS = {"GET": "get", "DELETE": "delete", "PUT": "update", "PATCH": "patch", "POST": "create"}
 
@@ -124,7 +124,9 @@ class ApiServer:
         if isinstance(fault, Cut):
             return _cut(request)
         if isinstance(fault, Refuse):
-            answer = answers.failure(refusal(fault.code, fault.retry_after_s))
+            answer = answers.failure(
+                Failure(fault.code, f"injected fault {fault.code}", retry_after_s=fault.retry_after_s)
+            )
         elif call.is_watch and not occasion.name:
             try:
                 return await self._watch(request, call, fault)
@@ -166,7 +168,7 @@ def _request(
     writer: AbstractStreamWriter,
     task: "asyncio.Task[None]",
 ) -> web.BaseRequest:
-    """Make a request whose body may be longer than aiohttp lets it be; `requests` has the limit."""
+    """Make a request whose body may be as long as that server lets it be, and longer than aiohttp does."""
     loop = asyncio.get_running_loop()
     return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=_BODY_LIMIT_BYTES)
 
@@ -199,4 +201,4 @@ def _answered(act: Callable[[], Answer]) -> Answer:
         return answers.failure(failure)
     except Exception as error:  # noqa: BLE001 - the one guard: a defect, or an object put past validation, costs one request
         _log.exception("request_failed")
-        return answers.failure(refusal(500, message=f"{type(error).__name__}: {error}"))
+        return answers.failure(Failure(500, f"{type(error).__name__}: {error}"))

@@ -1,8 +1,8 @@
 """The store: objects by key and the log of all their versions (MVCC).
 
 Every commit raises one integer revision, which becomes the object's resourceVersion. A version is encoded to
-JSON once; its bytes are shared by gets, lists and all watchers. Objects handed to `commit` belong to the store
-from then on and are never changed again: a change is a new object.
+JSON once; its bytes are shared by gets, lists and all watchers. What is handed to `commit` is never changed again: a
+change is a new object.
 """
 
 from bisect import bisect_right
@@ -117,7 +117,7 @@ class Store:
         versions = self._current.setdefault(resource, {})
         previous = versions.get(key)
         self.revision += 1
-        new["metadata"]["resourceVersion"] = str(self.revision)
+        new = {**new, "metadata": {**new["metadata"], "resourceVersion": str(self.revision)}}
         version = Version(
             revision=self.revision,
             change=change,

@@ -131,7 +131,8 @@ class Verbs:
         except bodies.UndecodableBody as problem:
             if target.kind.custom:
                 raise
-            raise failures.undecodable_patch(problem.problem, patched) from problem
+            cause = Cause.invalid("patch", failures.quoted(patched), problem.problem)
+            raise failures.invalid_as("", "", "", [cause]) from problem
 
     def _replace(self, target: Target, version: Version, new: Object, options: WriteOptions) -> Written:
         kind, old = target.kind, forms.shown(version.object, target.kind)
@@ -155,7 +156,7 @@ class Verbs:
 
     def _let_go(self, target: Target, version: Version, write: Write, *, dry_run: bool) -> Version:
         """Remove what nothing holds any more: watchers are told what there was, the caller what he made of it."""
-        last = msgspec.structs.replace(write, new={**version.object, "metadata": {**version.object["metadata"]}})
+        last = msgspec.structs.replace(write, new=version.object)
         gone = self.commit(Change.DELETED, target, last, dry_run=dry_run)
         shown = forms.stored(write.new, target.kind)
         shown["metadata"]["resourceVersion"] = str(version.revision)

@@ -63,7 +63,7 @@ class Watch:
                 return self.lines(self._store.since(self._kind.resource, self._after))
             except Compacted as gone:
                 self.is_over = True
-                return error_line(failures.expired(f"too old resource version: {gone.revision} ({gone.oldest})"))
+                return error_line(failures.Failure(410, f"too old resource version: {gone.revision} ({gone.oldest})"))
         if self._initial_events is False:
             return b""
         matches: Predicate = self._matches or (lambda _item: True)
@@ -133,5 +133,5 @@ def _initial_events(query: Mapping[str, str]) -> bool | None:
         detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         causes.append(Cause.forbidden("resourceVersionMatch", detail))
     if causes:
-        raise failures.invalid(lists.LIST_OPTIONS, "", causes)
+        raise failures.invalid_options("ListOptions", *causes)
     return text.lower() in ("true", "1") if text else None

@@ -51,4 +51,8 @@ KNOWN: Final[tuple[Known, ...]] = (
         "Advice to authors of manifests, in a header, that changes nothing.",
         {"pods-created/defaults": ("headers.Warning",), "definitions/other-version": ("headers.Warning",)},
     ),
+    Known(
+        "What only an exotic client asks for is left out, or refused in fewer words.",
+        {"maps/huge": ("headers", "body")},
+    ),
 )

@@ -8,6 +8,7 @@ from typing import Any
 from gangline.sandbox import bodies, failures
 from gangline.sandbox.kinds import BINDINGS, PODS
 from gangline.sandbox.store import Change, Object
+from gangline.sandbox.strategies.podtemplates import pod_condition, with_condition
 from gangline.sandbox.strategies.strategy import ClusterState
 
 
@@ -67,13 +68,5 @@ def _bound(pod: Object, node: str, carried: Object, now: str) -> Object:
     for field in ("annotations", "labels"):
         if carried.get(field):
             metadata[field] = {**(metadata.get(field) or {}), **carried[field]}
-    status = pod.get("status") or {}
-    conditions = status.get("conditions") or []
-    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
-    others = [condition for condition in conditions if condition.get("type") != "PodScheduled"]
-    return {
-        **pod,
-        "metadata": metadata,
-        "spec": {**pod["spec"], "nodeName": node},
-        "status": {**status, "conditions": [*others, scheduled]},
-    }
+    status = with_condition(pod, pod_condition("PodScheduled", "True", now))
+    return {**pod, "metadata": metadata, "spec": {**pod["spec"], "nodeName": node}, "status": status}

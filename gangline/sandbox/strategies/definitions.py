@@ -37,7 +37,7 @@ def _established(definition: Object, now: str) -> Object:
             _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
         ],
     }
-    return {**definition, "metadata": {**definition["metadata"]}, "status": status}
+    return {**definition, "status": status}
 
 
 def terminating(status: Object, now: str) -> Object:
@@ -125,8 +125,7 @@ def _finish(write: Write) -> None:
 
 def _remove_objects(state: ClusterState, resource: GroupResource) -> None:
     for version in state.store.current(resource):
-        last = {**version.object, "metadata": {**version.object["metadata"]}}
-        state.store.commit(Change.DELETED, resource, version.key, last)
+        state.store.commit(Change.DELETED, resource, version.key, version.object)
 
 
 def kinds_of(definition: Object) -> list[Kind]:

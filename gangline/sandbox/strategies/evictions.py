@@ -13,6 +13,7 @@ from gangline.sandbox import failures
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import POD_DISRUPTION_BUDGETS
 from gangline.sandbox.store import Change, Object, Version
+from gangline.sandbox.strategies.podtemplates import pod_condition, with_condition
 from gangline.sandbox.strategies.strategy import ClusterState
 
 _REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -62,38 +63,29 @@ def _charge(state: ClusterState, version: Version, pod_name: str, *, dry_run: bo
     name, status = budget["metadata"]["name"], budget.get("status") or {}
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         message = f"The disruption budget {name} is still being processed by the server."
-        raise failures.too_many_requests(_REFUSAL, retry_after_s=10, causes=[Cause("DisruptionBudget", message, "")])
+        raise failures.Failure(429, _REFUSAL, retry_after_s=10, causes=[Cause("DisruptionBudget", message, "")])
     allowed = status.get("disruptionsAllowed", 0)
     if allowed <= 0:
         wanted, found = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
         message = f"The disruption budget {name} needs {wanted} healthy pods and has {found} currently"
         if found > wanted:
             message = f"The disruption budget {name} does not allow evicting pods currently"
-        raise failures.too_many_requests(_REFUSAL, causes=[Cause("DisruptionBudget", message, "")])
+        raise failures.Failure(429, _REFUSAL, details={}, causes=[Cause("DisruptionBudget", message, "")])
     if dry_run:
         return
     disrupted = {**(status.get("disruptedPods") or {}), pod_name: state.timestamp()}
     charged = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": disrupted}
     if allowed == 1:
         charged["conditions"] = [_used_up(budget, state.timestamp())]
-    new = {**budget, "metadata": {**budget["metadata"]}, "status": charged}
-    state.store.commit(Change.MODIFIED, version.resource, version.key, new)
+    state.store.commit(Change.MODIFIED, version.resource, version.key, {**budget, "status": charged})
 
 
 def announce(state: ClusterState, version: Version) -> None:
     """Say on the pod that it is evicted, before it is deleted."""
-    pod = version.object
-    status = pod.get("status") or {}
-    others = [each for each in status.get("conditions") or () if each.get("type") != "DisruptionTarget"]
-    condition = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "reason": "EvictionByEvictionAPI",
-        "message": "Eviction API: evicting",
-        "lastProbeTime": None,
-        "lastTransitionTime": state.timestamp(),
-    }
-    new = {**pod, "metadata": {**pod["metadata"]}, "status": {**status, "conditions": [*others, condition]}}
+    condition = pod_condition(
+        "DisruptionTarget", "True", state.timestamp(), reason="EvictionByEvictionAPI", message="Eviction API: evicting"
+    )
+    new = {**version.object, "status": with_condition(version.object, condition)}
     state.store.commit(Change.MODIFIED, version.resource, version.key, new)
 
 

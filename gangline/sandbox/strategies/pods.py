@@ -6,7 +6,7 @@ from gangline.sandbox import failures, jsonpath
 from gangline.sandbox.kinds import PRIORITY_CLASSES, SERVICE_ACCOUNTS
 from gangline.sandbox.store import Object
 from gangline.sandbox.strategies import podrules
-from gangline.sandbox.strategies.podtemplates import default_containers
+from gangline.sandbox.strategies.podtemplates import default_containers, pod_condition
 from gangline.sandbox.strategies.strategy import Strategy, Write
 
 _LOST_NODE_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -30,16 +30,10 @@ def prepare(write: Write) -> None:
     _tolerate_lost_nodes(spec)
     pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
-        pod["status"]["conditions"] = [{**_GATED, "lastTransitionTime": write.state.timestamp()}]
-
-
-_GATED = {
-    "type": "PodScheduled",
-    "status": "False",
-    "lastProbeTime": None,
-    "reason": "SchedulingGated",
-    "message": "Scheduling is blocked due to non-empty scheduling gates",
-}
+        message = "Scheduling is blocked due to non-empty scheduling gates"
+        now = write.state.timestamp()
+        gated = pod_condition("PodScheduled", "False", now, reason="SchedulingGated", message=message)
+        pod["status"]["conditions"] = [gated]
 
 
 def _complete_status(status: Object, before: Object) -> None:

@@ -1,4 +1,4 @@
-"""What pods and pod templates have in common: defaults that depend on other fields."""
+"""What pods and pod templates have in common: defaults that depend on other fields, and conditions."""
 
 from typing import Any
 
@@ -28,3 +28,15 @@ def _request_limits(resources: dict[str, Any]) -> None:
     limits = resources.get("limits")
     if limits:
         resources["requests"] = {**limits, **(resources.get("requests") or {})}
+
+
+def pod_condition(type_: str, status: str, now: str, **why: str) -> Object:
+    """Return a condition of a pod; `why` may have a reason and a message."""
+    return {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": now, **why}
+
+
+def with_condition(pod: Object, condition: Object) -> Object:
+    """Return a pod's status with this condition in the place of one of its type."""
+    status = pod.get("status") or {}
+    others = [each for each in status.get("conditions") or () if each.get("type") != condition["type"]]
+    return {**status, "conditions": [*others, condition]}
