@@ -10,12 +10,27 @@ import pytest
 from tests.support.services import ROOT, eventually
 from tests.support.supervised import ServerError, Supervised
 
-PARENT = """
+SERVER = """
 import sys, time
 from pathlib import Path
 from tests.support.supervised import Supervised
 print(Supervised("sleeper", ["sleep", "1000"], Path(sys.argv[1])).pid, flush=True)
 time.sleep(1000)
+"""
+SERVICE = """
+import asyncio, sys
+from pathlib import Path
+from tests.support.services import running_process
+
+async def main(directory):
+    kubeconfig = directory / "kubeconfig"
+    kubeconfig.write_text('{"clusters": [{"name": "x", "cluster": {"server": "http://127.0.0.1:9"}}], "users": [],'
+        '"contexts": [{"name": "x", "context": {"cluster": "x"}}], "current-context": "x"}')
+    async with running_process("controller", kubeconfig, directory) as process:
+        print(process.pid, flush=True)
+        await asyncio.sleep(1000)
+
+asyncio.run(main(Path(sys.argv[1])))
 """
 
 
@@ -25,9 +40,10 @@ def is_there(pid: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a child with its parent")
-async def test_a_server_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", [SERVER, SERVICE], ids=["server", "service"])
+async def test_what_a_run_has_started_ends_with_it_when_it_is_killed(tmp_path: Path, program: str) -> None:
     parent = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PARENT, str(tmp_path), cwd=ROOT, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", program, str(tmp_path), cwd=ROOT, stdout=asyncio.subprocess.PIPE
     )
     assert parent.stdout is not None
     server = int(await parent.stdout.readline())

@@ -19,6 +19,7 @@ from controller.settings import Settings as ControllerSettings
 from gangline.cli.walk.services import LOOPBACK, free_port
 from gangline.service import logging
 from scheduler.settings import Settings as SchedulerSettings
+from tests.support.supervised import end_with_parent
 
 ROOT: Final = Path(__file__).parents[2]
 DEADLINE_S: Final = 30.0
@@ -166,6 +167,7 @@ async def running_process(name: str, kubeconfig: Path, directory: Path, **settin
             stdout=output,
             stderr=output,
             env={key: value for key, value in os.environ.items() if not key.startswith("GANGLINE_")},
+            preexec_fn=end_with_parent(),
         )
     try:
         yield Process(Service(name, f"http://{address}"), process, log)

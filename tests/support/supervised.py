@@ -37,7 +37,7 @@ class Supervised:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                preexec_fn=_end_with_parent(),  # noqa: PLW1509 - the one call it makes is ready before the fork
+                preexec_fn=end_with_parent(),  # noqa: PLW1509 - the one call it makes is ready before the fork
             )
 
     @property
@@ -74,7 +74,7 @@ class Supervised:
         self._process.wait()
 
 
-def _end_with_parent() -> Callable[[], None] | None:
+def end_with_parent() -> Callable[[], None] | None:
     """Return what the child does before it becomes the server; elsewhere than on Linux a killed parent leaves it."""
     if sys.platform != "linux":
         return None
