@@ -7,9 +7,9 @@ import msgspec
 
 from gangline.sandbox import answers, failures
 from gangline.sandbox.answers import Answer
+from gangline.sandbox.calls import Call
 from gangline.sandbox.faults import Faults, RuleBook
 from gangline.sandbox.kinds import Kind
-from gangline.sandbox.requests import Call
 from gangline.sandbox.store import Change, Object, Version
 from gangline.sandbox.strategies.choice import strategy_of
 from gangline.sandbox.strategies.strategy import ClusterState, Write

@@ -12,6 +12,7 @@ import msgspec
 
 from gangline.sandbox import failures
 from gangline.sandbox.failures import Cause
+from gangline.sandbox.kinds import Kind
 from gangline.sandbox.shapes import Schema, below, item_key, items_of
 from gangline.sandbox.store import Change, Object, Version, Writer
 
@@ -54,19 +55,33 @@ def applied(
     return {**merged, "metadata": metadata}
 
 
-def undeclared(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
+def check(config: Object, kind: Kind, schema: Schema) -> None:
+    """Check that a configuration says of which kind it is, and names fields of it alone; raises 400 and 500."""
+    if not config.get("apiVersion") or not config.get("kind"):
+        named = f"{config.get('apiVersion', '/')}, Kind={config.get('kind', '')}"
+        raise failures.bad_request(f"invalid object type: {named}")
+    metadata = config.get("metadata") or {}
+    if metadata.get("managedFields"):
+        raise failures.bad_request("metadata.managedFields must be nil")
+    for path in _undeclared(config, schema):
+        identity = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        what = f"({identity}; {kind.group}/{kind.version}, Kind={kind.kind})"
+        raise failures.internal(f"failed to create typed patch object {what}: {path}: field not declared in schema")
+
+
+def _undeclared(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
     """Yield the fields of a configuration that its schema does not know."""
     match value:
         case dict() if "properties" in schema:
             for key, inner in value.items():
                 is_open = schema.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in schema
                 if key in schema["properties"]:
-                    yield from undeclared(inner, below(schema, key), f"{path}.{key}")
+                    yield from _undeclared(inner, below(schema, key), f"{path}.{key}")
                 elif not is_open and (path or key not in ("apiVersion", "kind")):
                     yield f"{path}.{key}"
         case list():
             for item in value:
-                yield from undeclared(item, items_of(schema), path)
+                yield from _undeclared(item, items_of(schema), path)
 
 
 def entries_of(version: Version | None, schema: Schema, show: Callable[[Object], Object]) -> list[Object]:

@@ -16,7 +16,6 @@ from gangline.sandbox.schema import Undecodable, Walk, json_type
 from gangline.sandbox.shapes import OBJECT_META, shape_of
 from gangline.sandbox.store import Object
 
-_TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _SCHEME = '"pkg/runtime/scheme.go:111"'
 _SHOWN_LENGTH = 30
 
@@ -32,8 +31,7 @@ class FieldValidation(StrEnum):
 def check_envelope(kind: Kind, namespace: str, body: Any) -> Object:
     """Check apiVersion, kind and namespace against the URL; raises 400."""
     if not isinstance(body, dict):
-        what = f"json parse error: json: cannot unmarshal {json_type(body)} into Go value of type {_TYPE_META}"
-        raise unrecognized(kind.kind, what, msgspec.json.encode(body))
+        raise unrecognized(kind.kind, f"it is of type {json_type(body)}", msgspec.json.encode(body))
     (_check_custom_identity if kind.custom else _check_identity)(kind, body)
     if body.get("metadata") is None:
         body["metadata"] = {}
@@ -80,13 +78,9 @@ def _check_custom_identity(kind: Kind, body: Object) -> None:
 
 def unrecognized(noun: str, problem: str, body: bytes) -> failures.Failure:
     """400: the body is not even an object with a kind."""
-    is_text = not body or body.startswith(b"{")
-    shown = body.decode(errors="replace") or "<empty>" if is_text else body.hex()
-    shown = shown if len(shown) <= _SHOWN_LENGTH else f"{shown[:_SHOWN_LENGTH]} ..."
-    where = "couldn't get version/kind; " if problem.startswith("json parse") else ""
-    return failures.bad_request(
-        f"the object provided is unrecognized (must be of type {noun}): {where}{problem} ({shown})"
-    )
+    text = body.decode(errors="replace") or "<empty>"
+    shown = text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]} ..."
+    return failures.bad_request(f"the object provided is unrecognized (must be of type {noun}): {problem} ({shown})")
 
 
 def reviewed(kind: Kind, new: Object, old: Object | None, subresource: str = "") -> tuple[list[str], list[Cause]]:

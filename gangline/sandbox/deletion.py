@@ -9,20 +9,27 @@ from gangline.sandbox import failures
 from gangline.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Kind
 from gangline.sandbox.store import Change, Object, Version
 from gangline.sandbox.strategies import definitions
+from gangline.sandbox.strategies.choice import strategy_of
 from gangline.sandbox.strategies.strategy import Write, rfc3339
 from gangline.sandbox.verbs import Target, Verbs
 
 _COLLECTORS_FINALIZERS = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"], "Background": []}
 
 
-class DeleteOptions(Struct, frozen=True, kw_only=True):
-    """How to delete; `grace_period_s` None leaves it to the kind."""
+class Preconditions(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the object must still be."""
 
-    grace_period_s: int | None = None
-    propagation: str | None = None
     uid: str | None = None
     resource_version: str | None = None
-    dry_run: bool = False
+
+
+class DeleteOptions(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How to delete (`metav1.DeleteOptions`); what is None is left to the kind."""
+
+    grace_period_seconds: int | None = None
+    propagation_policy: str | None = None
+    preconditions: Preconditions | None = None
+    dry_run: tuple[str, ...] | None = None
 
 
 def delete(verbs: Verbs, target: Target, options: DeleteOptions) -> tuple[Version, bool]:
@@ -32,18 +39,19 @@ def delete(verbs: Verbs, target: Target, options: DeleteOptions) -> tuple[Versio
     check_preconditions(target, old["metadata"], options)
     if target.kind is NAMESPACES and target.name in ("default", "kube-system", "kube-public"):
         raise failures.forbidden(target.kind, target.name, "this namespace may not be deleted")
-    grace_s = verbs.strategies(target.kind).grace_s(old, options.grace_period_s)
-    propagation = options.propagation or ("Orphan" if target.kind.orphans_by_default else None)
+    asked_s = options.grace_period_seconds
+    grace_s = strategy_of(target.kind).grace_s(old, 1 if asked_s is not None and asked_s < 0 else asked_s)
+    propagation = options.propagation_policy or ("Orphan" if target.kind.orphans_by_default else None)
     new = _marked(verbs, target.kind, old, grace_s, _finalizers(old["metadata"], propagation))
     write = Write(kind=target.kind, new=new, old=old, subresource="", state=verbs.state)
     if not _is_held(new, target.kind):
         if target.kind is PODS:
-            return _let_go(verbs, target, write, dry_run=options.dry_run), True
+            return _let_go(verbs, target, write, dry_run=bool(options.dry_run)), True
         last = msgspec.structs.replace(write, new={**new, "metadata": old["metadata"]})
-        return verbs.commit(Change.DELETED, target, last, dry_run=options.dry_run), True
+        return verbs.commit(Change.DELETED, target, last, dry_run=bool(options.dry_run)), True
     if new == old:
         return version, False
-    return verbs.commit(Change.MODIFIED, target, write, dry_run=options.dry_run), False
+    return verbs.commit(Change.MODIFIED, target, write, dry_run=bool(options.dry_run)), False
 
 
 def _let_go(verbs: Verbs, target: Target, write: Write, *, dry_run: bool) -> Version:
@@ -57,16 +65,15 @@ def _let_go(verbs: Verbs, target: Target, write: Write, *, dry_run: bool) -> Ver
 
 def check_preconditions(target: Target, metadata: Object, options: DeleteOptions) -> None:
     """Check that the object is the one that the caller means; raises 409."""
-    if options.uid and options.uid != metadata["uid"]:
-        why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
-        why += "The object might have been deleted and then recreated"
-        raise failures.conflict(target.kind, target.name, why, noun=target.kind.kind)
-    if options.resource_version and options.resource_version != metadata["resourceVersion"]:
-        why = (
-            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
-            f"in record ({metadata['resourceVersion']}). The object might have been modified"
-        )
-        raise failures.conflict(target.kind, target.name, why, noun=target.kind.kind)
+    wanted = options.preconditions or Preconditions()
+    for noun, given, found, fate in (
+        ("UID", wanted.uid, metadata["uid"], "deleted and then recreated"),
+        ("ResourceVersion", wanted.resource_version, metadata["resourceVersion"], "modified"),
+    ):
+        if given and given != found:
+            why = f"the {noun} in the precondition ({given}) does not match the {noun} in record ({found})"
+            why += f". The object might have been {fate}"
+            raise failures.conflict(target.kind, target.name, why, noun=target.kind.kind)
 
 
 def _finalizers(metadata: Object, propagation: str | None) -> list[str]:

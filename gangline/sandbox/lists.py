@@ -4,17 +4,41 @@ A continue token is opaque to clients; inside it binds the rest of a list to the
 """
 
 import base64
-import re
 from collections.abc import Mapping
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gangline.sandbox import failures
-from gangline.sandbox.failures import Cause
+from gangline.sandbox.failures import Cause, Failure
 from gangline.sandbox.kinds import Kind
 from gangline.sandbox.selectors import Predicate, all_of, fields_predicate, labels_predicate
 from gangline.sandbox.store import Compacted, Store, Version
+
+_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+    "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+    "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
+    "modified, or deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+class ListOptions(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a list or a watch asks for (`metav1.ListOptions`)."""
+
+    label_selector: str = ""
+    field_selector: str = ""
+    limit: int = 0
+    token: str = field(default="", name="continue")
+    resource_version: int | None = None
+    resource_version_match: str = ""
+    timeout_seconds: int = 0
+    allow_watch_bookmarks: bool = False
+    send_initial_events: bool | None = None
+
+    def selection(self, kind: Kind) -> Predicate | None:
+        """Return both selectors as one predicate; raises 400."""
+        return all_of([labels_predicate(self.label_selector), fields_predicate(self.field_selector, kind)])
 
 
 class Token(Struct, frozen=True):
@@ -34,27 +58,20 @@ class Page(Struct, frozen=True, kw_only=True):
     remaining: int | None
 
 
-def selection(query: Mapping[str, str], kind: Kind) -> Predicate | None:
-    """Return the label and field selectors of a query as one predicate."""
-    return all_of(
-        [labels_predicate(query.get("labelSelector", "")), fields_predicate(query.get("fieldSelector", ""), kind)]
-    )
-
-
-def unreadable_revision(text: str) -> str | None:
-    """Say what is wrong with a resourceVersion of a query; None when it is a number or empty."""
-    if re.fullmatch(r"\d{0,19}", text):
-        return None
-    cause = Cause.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
-    return f"{cause.field}: {cause.message}"
+def options_of(query: Mapping[str, str]) -> ListOptions:
+    """Read a query; empty parameters are as good as none. Raises 400."""
+    try:
+        return msgspec.convert({key: value for key, value in query.items() if value}, ListOptions, strict=False)
+    except msgspec.ValidationError as problem:
+        raise failures.bad_request(str(problem)) from problem
 
 
 def page(store: Store, kind: Kind, namespace: str, query: Mapping[str, str]) -> Page:
     """Answer a list query; raises 400, 410, 422 and 504 Failures."""
-    matches = selection(query, kind)
-    limit = parsed_count(query, "limit")
-    token = _token(query)
-    revision = token.rv if token else _exact_revision(store, query, limit)
+    options = options_of(query)
+    matches = options.selection(kind)
+    token = _token(options)
+    revision = token.rv if token else _exact_revision(store, options)
     try:
         exact = revision is not None and revision != store.revision
         versions = (
@@ -66,7 +83,7 @@ def page(store: Store, kind: Kind, namespace: str, query: Mapping[str, str]) -> 
     matching = [
         version for version in versions if version.key >= start and (matches is None or matches(version.object))
     ]
-    shown = matching[:limit] if limit else matching
+    shown = matching[: options.limit] if options.limit > 0 else matching
     rest = len(matching) - len(shown)
     shown_revision = store.revision if revision is None else revision
     return Page(
@@ -77,22 +94,14 @@ def page(store: Store, kind: Kind, namespace: str, query: Mapping[str, str]) -> 
     )
 
 
-def parsed_count(query: Mapping[str, str], parameter: str) -> int:
-    """Return a number of a query; absent and negative ones are 0. Raises 400."""
-    text = query.get(parameter) or "0"
-    if not re.fullmatch(r"-?\d{1,18}", text):
-        raise failures.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    return max(0, int(text))
-
-
-def _token(query: Mapping[str, str]) -> Token | None:
-    text = query.get("continue", "")
-    if not text:
+def _token(options: ListOptions) -> Token | None:
+    if not options.token:
         return None
-    if query.get("resourceVersion", "0") not in ("", "0"):
+    if options.resource_version:
         raise failures.bad_request("specifying resource version is not allowed when using continue")
     try:
-        return msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=Token)
+        padding = "=" * (-len(options.token) % 4)
+        return msgspec.json.decode(base64.urlsafe_b64decode(options.token + padding), type=Token)
     except (ValueError, msgspec.MsgspecError) as problem:
         raise failures.bad_request(f"invalid continue token: continue key is not valid: {problem}") from problem
 
@@ -101,53 +110,28 @@ def _encoded(token: Token) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(token)).decode().rstrip("=")
 
 
-def _exact_revision(store: Store, query: Mapping[str, str], limit: int) -> int | None:
+def _exact_revision(store: Store, options: ListOptions) -> int | None:
     """Return the revision that the list must show; None for the newest."""
-    text, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
-    if problem := unreadable_revision(text):
-        raise failures.bad_request(f"invalid resource version: {problem}")
-    revision = int(text or 0)
-    causes = []
-    if match and not text:
-        causes.append(
-            Cause.forbidden(
-                "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
-            )
-        )
+    revision, match = options.resource_version, options.resource_version_match
+    field, cause = "resourceVersionMatch", None
+    if match and revision is None:
+        cause = Cause.forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided")
     elif match not in ("", "Exact", "NotOlderThan"):
-        causes.append(Cause.unsupported("resourceVersionMatch", match, ("Exact", "NotOlderThan", "")))
-    elif match == "Exact" and text == "0":
-        causes.append(
-            Cause.forbidden(
-                "resourceVersionMatch",
-                'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-            )
-        )
-    if causes:
-        raise failures.invalid_options("ListOptions", *causes)
-    if revision > store.revision:
-        raise _too_large(revision, store.revision)
-    return revision if revision and (match == "Exact" or (limit and not match)) else None
+        cause = Cause.unsupported(field, match, ("Exact", "NotOlderThan", ""))
+    elif match == "Exact" and revision == 0:
+        cause = Cause.forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+    if cause:
+        raise failures.invalid_options("ListOptions", cause)
+    if revision and revision > store.revision:
+        message = f"Timeout: Too large resource version: {revision}, current: {store.revision}"
+        reason = Cause("ResourceVersionTooLarge", "Too large resource version", "")
+        raise Failure(504, message, causes=[reason], retry_after_s=1)
+    return revision if revision and (match == "Exact" or (options.limit > 0 and not match)) else None
 
 
-def _too_large(revision: int, current: int) -> failures.Failure:
-    return failures.Failure(
-        504,
-        f"Timeout: Too large resource version: {revision}, current: {current}",
-        causes=[Cause("ResourceVersionTooLarge", "Too large resource version", "")],
-        retry_after_s=1,
-    )
-
-
-def _expired(token: Token | None, gone: Compacted, store: Store) -> failures.Failure:
+def _expired(token: Token | None, gone: Compacted, store: Store) -> Failure:
     if token is None:
-        return failures.Failure(410, f"The resourceVersion for the provided list is too old: {gone}")
-    failure = failures.Failure(
-        410,
-        "The provided continue parameter is too old to display a consistent list result. You can start a new list "
-        "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
-        "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
-        "modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-    )
+        return Failure(410, f"The resourceVersion for the provided list is too old: {gone}")
+    failure = Failure(410, _EXPIRED)
     failure.status["metadata"] = {"continue": _encoded(Token(store.revision, token.start))}
     return failure

@@ -22,11 +22,7 @@ Table = dict[int, Any]
 
 
 class Malformed(ValueError):  # noqa: N818 - an answer to the client
-    """The bytes are no message of the kind that they claim to be; `identity` is that claim, if it can be read."""
-
-    def __init__(self, problem: str, identity: tuple[str, str] | None = None) -> None:
-        super().__init__(problem)
-        self.identity = identity
+    """The bytes are no message of the kind that they claim to be."""
 
 
 def decode(body: bytes) -> Object:
@@ -37,17 +33,16 @@ def decode(body: bytes) -> Object:
     if not body.startswith(PREFIX):
         expected = " ".join(map(str, PREFIX))
         raise Malformed(f"provided data does not appear to be a protobuf message, expected prefix [{expected}]")
-    identity = None
     try:
         envelope = dict(_fields(body[len(PREFIX) :]))
         names = {number: value.decode() for number, value in _fields(envelope.get(1, b""))}
-        identity = api_version, kind = names.get(1, ""), names.get(2, "")
+        api_version, kind = names.get(1, ""), names.get(2, "")
         name = definition_of(api_version, kind)
         content = _message(envelope.get(2, b""), _table(name)) if name else {}
-    except (IndexError, AttributeError, TypeError, ValueError, struct.error) as problem:
-        raise Malformed(
-            "unexpected EOF" if isinstance(problem, IndexError) else f"proto: {problem}", identity
-        ) from problem
+    except IndexError as problem:
+        raise Malformed("unexpected EOF") from problem
+    except (AttributeError, TypeError, ValueError, struct.error) as problem:
+        raise Malformed(f"proto: {problem}") from problem
     return {"apiVersion": api_version, "kind": kind, **content}
 
 

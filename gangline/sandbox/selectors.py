@@ -1,8 +1,7 @@
 """Label and field selectors in their query-string form, as predicates on objects."""
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gangline.sandbox import failures
@@ -12,13 +11,14 @@ Predicate = Callable[[dict[str, Any]], bool]
 
 _REQUIREMENT = re.compile(
     r"""\s*(?:
-        (?P<absent>!)\s*(?P<absent_key>[^\s,=!()<>]+)
+        !\s*(?P<absent>[^\s,=!()<>]+)
       | (?P<set_key>[^\s,=!()<>]+)\s+(?P<set_operator>in|notin)\s*\((?P<values>[^()]*)\)
-      | (?P<key>[^\s,=!()<>]+)\s*(?P<operator>==|=|!=|>|<)\s*(?P<value>[^\s,=!()<>]*)
-      | (?P<present_key>[^\s,=!()<>]+)
+      | (?P<key>[^\s,=!()<>]+)\s*(?P<operator>==|=|!=)\s*(?P<value>[^\s,=!()<>]*)
+      | (?P<present>[^\s,=!()<>]+)
     )\s*(?:,|$)""",
     re.VERBOSE,
 )
+_FIELD_TERM = re.compile(r"\s*(?P<path>[^=!]*?)\s*(?P<operator>!=|==?)\s*(?P<value>.*?)\s*")
 
 
 def labels_predicate(text: str) -> Predicate | None:
@@ -35,60 +35,27 @@ def labels_predicate(text: str) -> Predicate | None:
     return matches
 
 
-def _requirements(text: str) -> list[Predicate]:
-    requirements, position = [], 0
+def _requirements(text: str) -> Iterator[Predicate]:
+    position = 0
     while position < len(text):
         found = _REQUIREMENT.match(text, position)
         if found is None:
-            raise failures.bad_request(_problem(text[position:]))
-        requirements.append(_requirement(found.groupdict()))
+            raise failures.bad_request(f"unable to parse requirement: {text[position:]}")
+        yield _requirement(found)
         position = found.end()
-    return requirements
 
 
-def _problem(rest: str) -> str:
-    """Say where a selector cannot be read, as the server's lexer does."""
-    words = re.findall(r"[^\s,=!()<>]+|[(),]|[=!<>]+", rest)
-    if words[-1:] in (["in"], ["notin"]):
-        return "unable to parse requirement: found '' expected: '('"
-    odd = next((later for earlier, later in pairwise(words) if earlier.isidentifier() and later.isidentifier()), rest)
-    return f"found '{odd}', expected: ',' or 'end of string'"
-
-
-def _requirement(parts: dict[str, str | None]) -> Predicate:
-    match parts:
-        case {"absent_key": str(key)}:
-            return lambda labels: key not in labels
-        case {"present_key": str(key)}:
-            return lambda labels: key in labels
-        case {"set_key": str(key), "set_operator": "in", "values": str(values)}:
-            wanted = {value.strip() for value in values.split(",")}
-            return lambda labels: labels.get(key) in wanted
-        case {"set_key": str(key), "values": str(values)}:
-            unwanted = {value.strip() for value in values.split(",")}
-            return lambda labels: labels.get(key) not in unwanted
-        case {"key": str(key), "operator": "!=", "value": str(value)}:
-            return lambda labels: labels.get(key) != value
-        case {"key": str(key), "operator": ("<" | ">") as operator, "value": str(value)}:
-            return _comparison(key, value, above=operator == ">")
-        case {"key": str(key), "value": str(value)}:
-            return lambda labels: labels.get(key) == value
-    raise AssertionError(parts)
-
-
-def _comparison(key: str, value: str, *, above: bool) -> Predicate:
-    if not re.fullmatch(r"-?\d+", value):
-        raise failures.bad_request(
-            f"unable to parse requirement: values[0]: Invalid value: {failures.quoted(value)}: "
-            "for 'Gt', 'Lt' operators, the value must be an integer"
-        )
-    bound = int(value)
-
-    def matches(labels: dict[str, Any]) -> bool:
-        found = str(labels.get(key, ""))
-        return bool(re.fullmatch(r"-?\d+", found)) and (int(found) > bound if above else int(found) < bound)
-
-    return matches
+def _requirement(found: re.Match[str]) -> Predicate:
+    if key := found["absent"]:
+        return lambda labels: key not in labels
+    if key := found["present"]:
+        return lambda labels: key in labels
+    if key := found["key"]:
+        values, wanted = {found["value"]}, found["operator"] != "!="
+    else:
+        key, wanted = found["set_key"], found["set_operator"] == "in"
+        values = {value.strip() for value in found["values"].split(",")}
+    return lambda labels: (labels.get(key) in values) is wanted
 
 
 def fields_predicate(text: str, kind: Kind) -> Predicate | None:
@@ -98,7 +65,10 @@ def fields_predicate(text: str, kind: Kind) -> Predicate | None:
     tests: list[tuple[Sequence[str], str, bool]] = []
     stored_names = {here: stored for stored, here in kind.renames}
     for term in text.split(","):
-        path, operator, value = _field_term(term)
+        found = _FIELD_TERM.fullmatch(term)
+        if found is None:
+            raise failures.bad_request(f"invalid selector: '{term}'; can't understand '{term}'")
+        path, operator, value = found.groups()
         if path not in ("metadata.name", "metadata.namespace", *kind.selectable):
             raise failures.bad_request(f"field label not supported: {path}")
         head, *rest = path.split(".")
@@ -108,14 +78,6 @@ def fields_predicate(text: str, kind: Kind) -> Predicate | None:
         return all((_field(item, path) == value) is equal for path, value, equal in tests)
 
     return matches
-
-
-def _field_term(term: str) -> tuple[str, str, str]:
-    for operator in ("!=", "==", "="):
-        path, found, value = term.partition(operator)
-        if found:
-            return path.strip(), operator, value.strip().replace("\\,", ",").replace("\\=", "=")
-    raise failures.bad_request(f"invalid selector: '{term}'; can't understand '{term}'")
 
 
 def _field(item: Any, path: Sequence[str]) -> str:

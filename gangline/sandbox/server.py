@@ -22,14 +22,13 @@ from aiohttp.web_protocol import RequestHandler
 from gangline.sandbox import answers, requests
 from gangline.sandbox.admin import Admin
 from gangline.sandbox.answers import Answer
+from gangline.sandbox.calls import Call
 from gangline.sandbox.failures import Failure
 from gangline.sandbox.faults import Cut, Fault, Faults, LostReply, Occasion, Refuse
 from gangline.sandbox.first_objects import FIRST_OBJECTS
 from gangline.sandbox.paths import target_of
 from gangline.sandbox.registry import Registry
-from gangline.sandbox.requests import Call
 from gangline.sandbox.store import Store
-from gangline.sandbox.strategies.choice import strategy_of
 from gangline.sandbox.strategies.strategy import ClusterState
 from gangline.sandbox.streams import Streams
 from gangline.sandbox.verbs import Target, Verbs, copied
@@ -65,7 +64,7 @@ class ApiServer:
             now=lambda: datetime.now(UTC),
             taint_new_nodes=taint_new_nodes,
         )
-        self._verbs = Verbs(self._state, strategy_of)
+        self._verbs = Verbs(self._state)
         self._faults = Faults()
         self._streams = Streams(self._state.store, bookmark_s=bookmark_s)
         self._admin = Admin(self._state, self._faults, self._streams)

@@ -18,7 +18,8 @@ from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import NAMESPACES, PODS, Kind
 from gangline.sandbox.shapes import resolved, shape_of
 from gangline.sandbox.store import Change, Object, Version, Writer
-from gangline.sandbox.strategies.strategy import ClusterState, Strategy, Write
+from gangline.sandbox.strategies.choice import strategy_of
+from gangline.sandbox.strategies.strategy import ClusterState, Write
 
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _OURS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "namespace")
@@ -60,9 +61,8 @@ class Written(Struct, frozen=True):
 class Verbs:
     """The verbs on one cluster's state."""
 
-    def __init__(self, state: ClusterState, strategies: Callable[[Kind], Strategy]) -> None:
+    def __init__(self, state: ClusterState) -> None:
         self.state = state
-        self.strategies = strategies
 
     def get(self, target: Target) -> Version:
         """Return the current version; raises 404."""
@@ -91,7 +91,7 @@ class Verbs:
             raise failures.internal("resourceVersion should not be set on objects to be created")
         if self.state.store.get(kind.resource, target.key) is not None:
             raise failures.already_exists(kind, name)
-        writer = self.writer(target, options)
+        writer = self._writer(target, options)
         added = self.commit(Change.ADDED, target, write, dry_run=options.dry_run, writer=writer)
         return Written(added, warnings, is_new=True)
 
@@ -134,6 +134,24 @@ class Verbs:
             cause = Cause.invalid("patch", failures.quoted(patched), problem.problem)
             raise failures.invalid_as("", "", "", [cause]) from problem
 
+    def apply(
+        self, target: Target, config: Object, options: WriteOptions, *, manager: str, force: bool = False
+    ) -> Written:
+        """Create or change an object by what its manager wants of it; `options` name no manager."""
+        kind, schema = target.kind, resolved(shape_of(target.kind))
+        apply.check(config, kind, schema)
+        config.setdefault("metadata", {}).setdefault("name", target.name)
+        version = self.state.store.get(kind.resource, target.key)
+        entries = apply.entries_of(version, schema, lambda item: forms.shown(item, kind))
+        writer = Writer(manager, target.subresource, self.state.timestamp())
+
+        def applied(old: Object | None) -> Object:
+            return apply.applied(old, config, schema, entries, writer=writer, force=force)
+
+        if version is None and not target.subresource:
+            return self.create(target, applied(None), options)
+        return self.patch(target, applied, options)
+
     def _replace(self, target: Target, version: Version, new: Object, options: WriteOptions) -> Written:
         kind, old = target.kind, forms.shown(version.object, target.kind)
         self._check_identity(target, new["metadata"], old["metadata"])
@@ -151,7 +169,7 @@ class Verbs:
             return Written(self._let_go(target, version, write, dry_run=options.dry_run), warnings)
         if new == old:
             return Written(version, warnings)
-        writer = self.writer(target, options)
+        writer = self._writer(target, options)
         return Written(self.commit(Change.MODIFIED, target, write, dry_run=options.dry_run, writer=writer), warnings)
 
     def _let_go(self, target: Target, version: Version, write: Write, *, dry_run: bool) -> Version:
@@ -164,7 +182,7 @@ class Verbs:
 
     def _account(self, target: Target, version: Version, new: Object, options: WriteOptions) -> None:
         """Keep managedFields, where there are any, in step with a plain write."""
-        writer, meta = self.writer(target, options), new["metadata"]
+        writer, meta = self._writer(target, options), new["metadata"]
         if writer is None:
             return
         old = forms.shown(version.object, target.kind)
@@ -174,14 +192,9 @@ class Verbs:
             return
         meta["managedFields"] = apply.after_update(old, new, entries, resolved(shape_of(target.kind)), writer)
 
-    def writer(self, target: Target, options: WriteOptions) -> Writer | None:
+    def _writer(self, target: Target, options: WriteOptions) -> Writer | None:
         """Who writes; None for an apply, which keeps its own accounts."""
         return Writer(options.manager, target.subresource, self.state.timestamp()) if options.manager else None
-
-    def managers(self, target: Target) -> list[Object]:
-        """Who owns what in an object that may not be there."""
-        version = self.state.store.get(target.kind.resource, target.key)
-        return apply.entries_of(version, resolved(shape_of(target.kind)), lambda item: forms.shown(item, target.kind))
 
     def commit(
         self, change: Change, target: Target, write: Write, *, dry_run: bool, writer: Writer | None = None
@@ -199,12 +212,12 @@ class Verbs:
                 encoded={},
             )
         version = self.state.store.commit(change, kind.resource, target.key, stored, writer)
-        self.strategies(kind).committed(write)
+        strategy_of(kind).committed(write)
         return version
 
     def _admit(self, write: Write, causes: list[Cause]) -> None:
         """Default, admit and validate one write; raises Failure."""
-        strategy = self.strategies(write.kind)
+        strategy = strategy_of(write.kind)
         strategy.prepare(write)
         new, old = write.new, write.old
         if old is None or new["metadata"] != old["metadata"]:

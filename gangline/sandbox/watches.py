@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
-from gangline.sandbox import failures, lists
-from gangline.sandbox.failures import Cause
+from gangline.sandbox import failures
+from gangline.sandbox.failures import Cause, Failure
 from gangline.sandbox.kinds import GroupResource
+from gangline.sandbox.lists import ListOptions, options_of
 from gangline.sandbox.selectors import Predicate
 from gangline.sandbox.store import Change, Compacted, Store, Subscription, Version
 from gangline.sandbox.verbs import Target
@@ -29,18 +30,16 @@ class Watch:
         self._store = store
         self._kind = target.kind
         self._namespace = target.namespace
-        self._name = target.name
         self._prefix = f"{target.namespace}/" if target.namespace else ""
-        self._matches = lists.selection(query, target.kind)
+        options = options_of(query)
+        self._matches = options.selection(target.kind)
         self._show = show
-        text = query.get("resourceVersion", "")
-        if problem := lists.unreadable_revision(text):
-            raise failures.internal(problem)
-        self._after = int(text or 0)
-        self._initial_events = _initial_events(query)
-        self.bookmarks = query.get("allowWatchBookmarks", "").lower() in ("true", "1")
-        self.timeout_s = lists.parsed_count(query, "timeoutSeconds")
+        self._after = options.resource_version or 0
+        self._initial_events = options.send_initial_events
+        self.bookmarks = options.allow_watch_bookmarks
+        self.timeout_s = options.timeout_seconds
         self.is_over = False
+        _check_match(options)
 
     @property
     def resource(self) -> GroupResource:
@@ -63,16 +62,12 @@ class Watch:
                 return self.lines(self._store.since(self._kind.resource, self._after))
             except Compacted as gone:
                 self.is_over = True
-                return error_line(failures.Failure(410, f"too old resource version: {gone.revision} ({gone.oldest})"))
+                return error_line(Failure(410, f"too old resource version: {gone.revision} ({gone.oldest})"))
         if self._initial_events is False:
             return b""
         matches: Predicate = self._matches or (lambda _item: True)
         current = self._store.current(self._kind.resource, self._namespace)
-        lines = b"".join(
-            _line(Change.ADDED, self._show(version))
-            for version in current
-            if self._is_named(version) and matches(version.object)
-        )
+        lines = b"".join(_line(Change.ADDED, self._show(version)) for version in current if matches(version.object))
         self._after = self._store.revision
         return lines + (self.bookmark(initial_end=True) if self._initial_events and self.bookmarks else b"")
 
@@ -88,13 +83,8 @@ class Watch:
         item = {"kind": self._kind.kind, "apiVersion": self._kind.api_version, "metadata": metadata}
         return msgspec.json.encode({"type": "BOOKMARK", "object": item}) + b"\n"
 
-    def _is_named(self, version: Version) -> bool:
-        return not self._name or version.object["metadata"]["name"] == self._name
-
     def _event(self, version: Version) -> bytes | None:
         if version.revision <= self._after or not version.key.startswith(self._prefix):
-            return None
-        if not self._is_named(version):
             return None
         if self._matches is None:
             return _line(version.change, self._show(version))
@@ -113,7 +103,7 @@ class Watch:
         return _line(Change.DELETED, self._show(msgspec.structs.replace(version, object=last, encoded={})))
 
 
-def error_line(failure: failures.Failure) -> bytes:
+def error_line(failure: Failure) -> bytes:
     """Return an ERROR event."""
     return msgspec.json.encode({"type": "ERROR", "object": failure.status}) + b"\n"
 
@@ -122,16 +112,13 @@ def _line(change: Change, item: bytes) -> bytes:
     return _HEADS[change] + item + b"}\n"
 
 
-def _initial_events(query: Mapping[str, str]) -> bool | None:
-    """Whether the watch begins with what is there; None when the caller does not say. Raises 422."""
-    text, match = query.get("sendInitialEvents", ""), query.get("resourceVersionMatch", "")
-    causes = []
-    if text and match != "NotOlderThan":
+def _check_match(options: ListOptions) -> None:
+    """Check that a watch begins in one way; raises 422."""
+    asks, match = options.send_initial_events is not None, options.resource_version_match
+    if asks and match != "NotOlderThan":
         detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        causes.append(Cause.forbidden("resourceVersionMatch", detail))
-    elif match and not text:
+    elif match and not asks:
         detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        causes.append(Cause.forbidden("resourceVersionMatch", detail))
-    if causes:
-        raise failures.invalid_options("ListOptions", *causes)
-    return text.lower() in ("true", "1") if text else None
+    else:
+        return
+    raise failures.invalid_options("ListOptions", Cause.forbidden("resourceVersionMatch", detail))

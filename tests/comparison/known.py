@@ -53,6 +53,18 @@ KNOWN: Final[tuple[Known, ...]] = (
     ),
     Known(
         "What only an exotic client asks for is left out, or refused in fewer words.",
-        {"maps/huge": ("headers", "body")},
+        {
+            "lists/greater": ("status", "body"),
+            **dict.fromkeys(
+                (
+                    *("lists/broken-number", "lists/broken-selector", "lists/broken-value"),
+                    *("lists/limit-odd", "lists/version-odd", "pods-deleted/grace-odd", "pods-deleted/options-odd"),
+                    *("methods/protobuf-cut", "methods/protobuf-odd", "pods-created/a-list"),
+                ),
+                ("body.message",),
+            ),
+            "watches/odd-version": ("status", "body"),
+            "maps/huge": ("headers", "body"),
+        },
     ),
 )

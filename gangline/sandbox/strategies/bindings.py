@@ -12,8 +12,8 @@ from gangline.sandbox.strategies.podtemplates import pod_condition, with_conditi
 from gangline.sandbox.strategies.strategy import ClusterState
 
 
-def bind(state: ClusterState, namespace: str, name: str, body: Any, *, dry_run: bool) -> Object:
-    """Bind the pod and return the `Status` of the answer; raises 400, 404, 409 and 500 Failures.
+def bind(state: ClusterState, namespace: str, name: str, body: Any, *, dry_run: bool) -> None:
+    """Bind the pod; raises 400, 404, 409 and 500 Failures.
 
     `name` is that of the URL; a binding posted to the collection is for the pod that it names itself.
     """
@@ -37,7 +37,6 @@ def bind(state: ClusterState, namespace: str, name: str, body: Any, *, dry_run: 
         raise failures.conflict(PODS, name, obstacle, noun="pods/binding")
     if not dry_run:
         state.store.commit(Change.MODIFIED, PODS.resource, key, _bound(pod, node, metadata, state.timestamp()))
-    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
 def _node(binding: Object) -> str:

@@ -9,7 +9,7 @@ from tests.support.rest import PODS, Rest, pod
 
 async def populate(rest: Rest, names: str = "abcde") -> None:
     for name in names:
-        assert (await rest.post(PODS, pod(name, labels={"name": name, "rank": str(ord(name))}))).status == 201
+        assert (await rest.post(PODS, pod(name, labels={"name": name}))).status == 201
 
 
 async def test_pages_show_one_revision_whatever_happens_between_them(rest: Rest) -> None:
@@ -60,6 +60,7 @@ async def test_an_exact_revision_shows_the_past(rest: Rest) -> None:
         ({"resourceVersion": "1", "resourceVersionMatch": "Newest"}, 422, "Invalid"),
         ({"continue": "nonsense"}, 400, "BadRequest"),
         ({"labelSelector": "a in (b"}, 400, "BadRequest"),
+        ({"labelSelector": "rank>99"}, 400, "BadRequest"),
         ({"fieldSelector": "spec.color=red"}, 400, "BadRequest"),
         ({"limit": "many"}, 400, "BadRequest"),
     ],
@@ -81,8 +82,6 @@ async def test_a_bad_list_query_is_refused(rest: Rest, query: Mapping[str, str],
         ("name notin (a,b,c)", ["d", "e"]),
         ("name,other", []),
         ("!other", ["a", "b", "c", "d", "e"]),
-        ("rank>99", ["d", "e"]),
-        ("rank<99,name!=a", ["b"]),
         ("name in (a,b),name!=b", ["a"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
