@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.support import backends
 from tests.support.given_cluster import ClusterRefusedError, GivenCluster
 from tests.support.manifests import nodes, pod, priority_class
 from tests.support.proxy import Proxy
+from tests.support.services import eventually
 from tests.support.wiping import WIPE_LABEL
 
 DEFAULT = Key("", "default")
@@ -52,10 +54,19 @@ async def client(kubeconfig: Path) -> AsyncIterator[Client]:
         connect(str(serving.kubeconfig), user_agent="test") as client,
     ):
         await client.delete(CUSTOM_RESOURCE_DEFINITIONS, DEFINITION)
+        await eventually(partial(lacks_pod_groups, client), "PodGroups are gone")
         await label(client, NAMESPACES, "default", None)
         yield client
         with suppress(NotFound):
             await client.delete(PRIORITY_CLASSES, Key("", "theirs"))
+
+
+async def lacks_pod_groups(client: Client) -> bool:
+    try:
+        await client.get(CUSTOM_RESOURCE_DEFINITIONS, DEFINITION, dict[str, Any])
+    except NotFound:
+        return True
+    return False
 
 
 async def label(client: Client, resource: Resource, name: str, value: str | None) -> None:
@@ -100,8 +111,7 @@ async def test_what_a_killed_run_has_left_is_wiped_by_the_next(client: Client, k
     await client.create(PODS, "default", pod("left"))
     async with GivenCluster(kubeconfig):
         assert (await client.list(PODS, Pod))[0] == []
-    with pytest.raises(NotFound):
-        await client.get(CUSTOM_RESOURCE_DEFINITIONS, DEFINITION, dict[str, Any])
+    assert await lacks_pod_groups(client)
 
 
 async def test_a_cluster_that_does_not_answer_is_named(client: Client, kubeconfig: Path) -> None:

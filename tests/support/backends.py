@@ -56,7 +56,7 @@ class Serving(Protocol):
         ...
 
     async def log(self, after: int = 0) -> Sequence[Line]:
-        """Changes after a revision, at least those of nodes, PodGroups and pods, in the order in which they were seen."""
+        """Changes after a revision up to now, at least of nodes, PodGroups and pods, in the order in which they were seen."""
         ...
 
 
@@ -111,12 +111,14 @@ class SandboxBackend:
 class ServedRealCluster:
     """A real cluster, seen as `Serving`; revisions number the changes as they were seen."""
 
-    def __init__(self, cluster: RealCluster, kubeconfig: Path) -> None:
+    def __init__(self, cluster: RealCluster, kubeconfig: Path, client: Client) -> None:
         self.url = cluster.url
         self.kubeconfig = kubeconfig
         self.recording = Recording()
+        self._client = client
 
     async def log(self, after: int = 0) -> Sequence[Line]:
+        await self.recording.catch_up(self._client)
         return self.recording.lines[after:]
 
 
@@ -152,8 +154,8 @@ class RealBackend:
     @asynccontextmanager
     async def serve(self, kubeconfig: Path, pace: Pace) -> AsyncIterator[Serving]:
         cluster = await self.cluster()
-        serving = ServedRealCluster(cluster, cluster.kubeconfig(kubeconfig))
-        async with connect(str(kubeconfig), user_agent=USER_AGENT) as client:
+        async with connect(str(cluster.kubeconfig(kubeconfig)), user_agent=USER_AGENT) as client:
+            serving = ServedRealCluster(cluster, kubeconfig, client)
             await ensure_pod_groups(client)
             await eventually(lambda: _are_explained(cluster), "kubectl can explain PodGroups")
             tasks = [asyncio.create_task(serving.recording.follow(client, each), name="record") for each in RECORDED]

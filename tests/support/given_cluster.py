@@ -17,6 +17,7 @@ from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.requests import JSON, Request
 from tests.support import tools, usage
 from tests.support.real_cluster import ADMIN, RealCluster
+from tests.support.services import eventually
 from tests.support.wiping import DEFINITION, NAMESPACES, WIPE_LABEL, strangers, wipe
 
 VARIABLE: Final = "GANGLINE_TEST_KUBECONFIG"
@@ -105,7 +106,11 @@ class GivenCluster(RealCluster):
         """Leave the cluster as empty as it was."""
         await wipe(self)
         await self.request("DELETE", DEFINITION)
+        await eventually(self._lacks_pod_groups, "PodGroups are gone")
         self._directory.cleanup()
+
+    async def _lacks_pod_groups(self) -> bool:
+        return (await self.request("GET", DEFINITION))[0] == 404
 
     async def _take(self) -> None:
         status, answer = await self.request("GET", f"{NAMESPACES}/default")

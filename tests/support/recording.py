@@ -13,6 +13,7 @@ from gangline.kube.wire.resources import Resource
 
 WATCH_S: Final = 3600
 RETRY_S: Final = 0.1
+CATCH_UP_S: Final = 30.0
 
 Line = dict[str, Any]
 """One change of the cluster: revision, type, group, resource, key, object."""
@@ -27,10 +28,12 @@ class Recording:
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
+        self._known: dict[Resource, dict[str, Any]] = {}
+        self._added = asyncio.Event()
 
     async def follow(self, client: Client, resource: Resource) -> None:
         """Record a kind until cancelled, through restarts of the server too."""
-        known: dict[str, Any] = {}
+        known = self._known.setdefault(resource, {})
         while True:
             try:
                 version = await self._list(client, resource, known)
@@ -38,9 +41,22 @@ class Recording:
             except ApiError:
                 await asyncio.sleep(RETRY_S)
 
+    async def catch_up(self, client: Client) -> None:
+        """Wait until everything is here that was committed when this was called, as a list shows it."""
+        async with asyncio.timeout(CATCH_UP_S):
+            for resource in self._known:
+                version, there = await _page(client, resource)
+                while self._lacks(resource, there, version):
+                    self._added.clear()
+                    await self._added.wait()
+
+    def _lacks(self, resource: Resource, there: dict[str, Any], version: int) -> bool:
+        known = self._known[resource]
+        is_older = any(key not in known or _version(known[key]) < _version(one) for key, one in there.items())
+        return is_older or any(key not in there and _version(one) <= version for key, one in known.items())
+
     async def _list(self, client: Client, resource: Resource, known: dict[str, Any]) -> str:
-        page = msgspec.json.decode(await client.send(requests.list_page(resource, limit=0)))
-        there = {_key(one): one for one in page["items"]}
+        version, there = await _page(client, resource)
         for key in known.keys() - there.keys():
             self._add(resource, "DELETED", known.pop(key))
         for key, one in there.items():
@@ -48,8 +64,7 @@ class Recording:
             if before != one:
                 known[key] = one
                 self._add(resource, "ADDED" if before is None else "MODIFIED", one)
-        version: str = page["metadata"]["resourceVersion"]
-        return version
+        return str(version)
 
     async def _watch(self, client: Client, resource: Resource, version: str, known: dict[str, Any]) -> None:
         request = requests.watch(resource, resource_version=version, seconds=WATCH_S, silence_s=WATCH_S)
@@ -78,6 +93,17 @@ class Recording:
                 "object": one,
             }
         )
+        self._added.set()
+
+
+async def _page(client: Client, resource: Resource) -> tuple[int, dict[str, Any]]:
+    """Version and content of a whole list, by key."""
+    page = msgspec.json.decode(await client.send(requests.list_page(resource, limit=0)))
+    return int(page["metadata"]["resourceVersion"]), {_key(one): one for one in page["items"]}
+
+
+def _version(one: dict[str, Any]) -> int:
+    return int(one["metadata"]["resourceVersion"])
 
 
 def _key(one: dict[str, Any]) -> str:
