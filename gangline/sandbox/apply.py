@@ -6,7 +6,7 @@ unless forced.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,35 +24,15 @@ _PARTS = {("f:metadata",)}
 _ABSENT = object()
 
 
-def applied(
-    old: Object | None, config: Object, schema: Schema, entries: list[Object], *, writer: Writer, force: bool
-) -> Object:
-    """Return the object after an apply; `entries` say who owns what in the old one. Raises 409 with all conflicts."""
-    live = old or {"apiVersion": config["apiVersion"], "kind": config["kind"], "metadata": {}}
-    owned = _owned(entries)
-    mine = (writer.manager, "Apply", writer.subresource)
-    wanted = {path for path in leaves(config, schema) if _is_owned(path)}
-    contested = {path for path in wanted if old is not None and _differs(live, config, path)}
-    conflicts = {other: paths & contested for other, paths in owned.items() if other != mine and paths & contested}
-    if conflicts and not force:
-        raise _conflict(conflicts, entries)
-    for other, paths in conflicts.items():
-        owned[other] -= paths
-    dropped = (
-        owned.get(mine, set()) - wanted - {path for other, paths in owned.items() if other != mine for path in paths}
-    )
-    merged: Object = _merged(live, config, schema)
-    for path in sorted(dropped, key=len, reverse=True):
-        if not any(keeper[: len(path)] == path for keeper in wanted):
-            merged = _without(merged, path)
-    owned[mine] = wanted
-    is_changed = old is None or {**merged, "metadata": {**merged["metadata"], "managedFields": 0}} != {
-        **live,
-        "metadata": {**live["metadata"], "managedFields": 0},
-    }
-    now = writer.time if is_changed else ""
-    metadata = {**merged["metadata"], "managedFields": _entries(owned, entries, config["apiVersion"], mine, now)}
-    return {**merged, "metadata": metadata}
+class Owner(NamedTuple):
+    """Whose fields an entry of managedFields lists."""
+
+    manager: str
+    operation: str
+    subresource: str
+
+
+Owned = dict[Owner, set[Path]]
 
 
 def check(config: Object, kind: Kind, schema: Schema) -> None:
@@ -70,11 +50,10 @@ def check(config: Object, kind: Kind, schema: Schema) -> None:
 
 
 def _undeclared(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
-    """Yield the fields of a configuration that its schema does not know."""
     match value:
         case dict() if "properties" in schema:
+            is_open = schema.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in schema
             for key, inner in value.items():
-                is_open = schema.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in schema
                 if key in schema["properties"]:
                     yield from _undeclared(inner, below(schema, key), f"{path}.{key}")
                 elif not is_open and (path or key not in ("apiVersion", "kind")):
@@ -82,6 +61,33 @@ def _undeclared(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
         case list():
             for item in value:
                 yield from _undeclared(item, items_of(schema), path)
+
+
+def applied(
+    old: Object | None, config: Object, schema: Schema, entries: list[Object], *, writer: Writer, force: bool
+) -> Object:
+    """Return the object after an apply; `entries` say who owns what in the old one. Raises 409 with all conflicts."""
+    live = old or {"apiVersion": config["apiVersion"], "kind": config["kind"], "metadata": {}}
+    owned, mine = _owned(entries), Owner(writer.manager, "Apply", writer.subresource)
+    before, wanted = dict(_leaves(live, schema)), dict(_leaves(config, schema))
+    contested = {path for path, value in wanted.items() if old is not None and before.get(path, _ABSENT) != value}
+    conflicts = {other: paths & contested for other, paths in owned.items() if other != mine and paths & contested}
+    if conflicts and not force:
+        raise _conflict(conflicts, entries)
+    for other, paths in conflicts.items():
+        owned[other] -= paths
+    dropped = owned.pop(mine, set()).difference(wanted, *owned.values())
+    dropped -= _beginnings(wanted)
+    merged: Object = _merged(live, config, schema)
+    for path in dropped:
+        if dropped.isdisjoint(path[:length] for length in range(1, len(path))):
+            merged = _without(merged, path, schema)
+    owned[mine] = set(wanted)
+    now = writer.time if old is None or merged != live else ""
+    return {
+        **merged,
+        "metadata": {**merged["metadata"], "managedFields": _entries(owned, entries, config["apiVersion"], mine, now)},
+    }
 
 
 def entries_of(version: Version | None, schema: Schema, show: Callable[[Object], Object]) -> list[Object]:
@@ -92,64 +98,57 @@ def entries_of(version: Version | None, schema: Schema, show: Callable[[Object],
     """
     chain: list[Version] = []
     while version is not None and version.change is not Change.DELETED:
-        if version.object["metadata"].get("managedFields"):
-            break
         chain.append(version)
-        version = version.previous
-    known = version is not None and version.change is not Change.DELETED
-    last = show(version.object) if version is not None and known else {"metadata": {}}
-    entries: list[Object] = last["metadata"].get("managedFields") or []
+        version = None if version.object["metadata"].get("managedFields") else version.previous
+    entries: list[Object] = []
+    last: Object = {"metadata": {}}
     for each in reversed(chain):
         now = show(each.object)
-        if each.writer is not None:
+        if known := now["metadata"].get("managedFields"):
+            entries = known
+        elif each.writer is not None:
             entries = after_update(last, now, entries, schema, each.writer)
         last = now
     return entries
 
 
 def after_update(old: Object, new: Object, entries: list[Object], schema: Schema, writer: Writer) -> list[Object]:
-    """Move what a plain write changed from its owners to the writer."""
-    before, after = set(leaves(old, schema)), set(leaves(new, schema))
-    changed = {path for path in after if _is_owned(path) and _differs(old, new, path)}
-    if not changed and before == after:
+    """Move what a plain write changed from its owners to the writer; a map that is new as a whole is changed too."""
+    before, after = dict(_leaves(old, schema)), dict(_leaves(new, schema))
+    changed = {path for path, value in after.items() if before.get(path, _ABSENT) != value}
+    if not changed and before.keys() == after.keys():
         return entries
-    changed |= {path[:length] for path in changed for length in range(1, len(path)) if _is_new(path[:length], old, new)}
-    owned = {
-        name: {path for path in paths - changed if _at(new, path) is not _ABSENT}
-        for name, paths in _owned(entries).items()
-    }
-    mine = (writer.manager, "Update", writer.subresource)
+    known, present = _beginnings(before), _beginnings(after)
+    maps = {path[:length] for path in changed for length in range(1, len(path)) if path[length].startswith("f:")}
+    changed |= maps - known - _PARTS
+    owned = {owner: (paths - changed) & present for owner, paths in _owned(entries).items()}
+    mine = Owner(writer.manager, "Update", writer.subresource)
     owned[mine] = owned.get(mine, set()) | changed
     return _entries(owned, entries, new["apiVersion"], mine, writer.time)
 
 
-def _is_new(path: Path, old: Object, new: Object) -> bool:
-    """Whether a path leads to a map that was not there before."""
-    return path not in _PARTS and isinstance(_at(new, path), dict) and _at(old, path) is _ABSENT
+def _beginnings(paths: Iterable[Path]) -> set[Path]:
+    return {path[:length] for path in paths for length in range(1, len(path) + 1)}
 
 
-def _is_owned(path: Path) -> bool:
-    return path not in _ENVELOPE and path[-1][2:] not in _UNOWNED
+def _owned(entries: list[Object]) -> Owned:
+    return {_owner(entry): set(_paths(entry.get("fieldsV1") or {})) for entry in entries}
 
 
-def _owned(entries: list[Object]) -> dict[tuple[str, str, str], set[Path]]:
-    return {_identity(entry): set(_paths(entry.get("fieldsV1") or {})) for entry in entries}
-
-
-def leaves(value: Any, schema: Schema, path: Path = ()) -> Iterator[Path]:
-    """Yield the paths that a manager of this value owns."""
+def _leaves(value: Any, schema: Schema, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the paths that a manager of this value owns, with what is there; that an item is there at all counts."""
     match value:
         case dict() if value and schema.get("x-kubernetes-map-type") != "atomic":
             for key, inner in value.items():
-                yield from leaves(inner, below(schema, key), (*path, f"f:{key}"))
+                yield from _leaves(inner, below(schema, key), (*path, f"f:{key}"))
         case list() if schema.get("x-kubernetes-list-type") in ("map", "set"):
             for item in value:
                 element = (*path, _element(item, schema))
-                yield element
+                yield element, True
                 if schema["x-kubernetes-list-type"] == "map":
-                    yield from leaves(item, items_of(schema), element)
-        case _:
-            yield path
+                    yield from _leaves(item, items_of(schema), element)
+        case _ if path not in _ENVELOPE and path[-1][2:] not in _UNOWNED:
+            yield path, value
 
 
 def _element(item: Any, schema: Schema) -> str:
@@ -168,80 +167,33 @@ def _merged(live: Any, config: Any, schema: Schema) -> Any:
                 merged[key] = _merged(live[key], value, below(schema, key)) if key in live else value
             return merged
         case list(), list() if schema.get("x-kubernetes-list-type") in ("map", "set"):
-            return _merged_list(live, config, schema)
+            items = {_element(item, schema): item for item in live}
+            for item in config:
+                element = _element(item, schema)
+                items[element] = _merged(items[element], item, items_of(schema)) if element in items else item
+            return list(items.values())
         case _:
             return config
 
 
-def _merged_list(live: list[Any], config: list[Any], schema: Schema) -> list[Any]:
-    places = {_element(item, schema): index for index, item in enumerate(live)}
-    merged, inner = list(live), items_of(schema)
-    for item in config:
-        place = places.get(_element(item, schema))
-        if place is None:
-            merged.append(item)
-        else:
-            merged[place] = _merged(live[place], item, inner)
-    return merged
-
-
-def _differs(one: Any, other: Any, path: Path) -> bool:
-    """Whether two objects have different values at a leaf; being there at all counts for list items."""
-    left, right = _at(one, path), _at(other, path)
-    if path[-1][:2] in ("k:", "v:"):
-        return (left is _ABSENT) is not (right is _ABSENT)
-    return bool(left != right)
-
-
-def _at(value: Any, path: Path) -> Any:
-    for element in path:
-        value = _step(value, element)
-    return value
-
-
-def _step(value: Any, element: str) -> Any:
-    kind, name = element[:2], element[2:]
-    match kind, value:
-        case "f:", dict():
-            return value.get(name, _ABSENT)
-        case "v:", list():
-            item = msgspec.json.decode(name)
-            return item if item in value else _ABSENT
-        case "k:", list():
-            return next((item for item in value if _has_keys(item, element)), _ABSENT)
-        case _:
-            return _ABSENT
-
-
-def _has_keys(item: Any, element: str) -> bool:
-    keys = msgspec.json.decode(element[2:])
-    return isinstance(item, dict) and all(item.get(key, value) == value for key, value in keys.items())
-
-
-def _without(value: Any, path: Path) -> Any:
-    """Return a copy without what is at the path."""
+def _without(value: Any, path: Path, schema: Schema) -> Any:
+    """Return a copy without what is at the path; a map that is empty then goes too."""
     element, *rest = path
-    match element[:2], value:
-        case "f:", dict() if element[2:] in value:
-            name = element[2:]
-            if not rest:
-                return {key: inner for key, inner in value.items() if key != name}
-            inner = _without(value[name], tuple(rest))
-            return {key: (inner if key == name else kept) for key, kept in value.items() if key != name or inner != {}}
-        case "v:", list():
-            return [item for item in value if item != msgspec.json.decode(element[2:])]
-        case "k:", list():
-            return [
-                _without(item, tuple(rest)) if rest and _has_keys(item, element) else item
-                for item in value
-                if rest or not _has_keys(item, element)
-            ]
+    match value:
+        case dict() if (name := element[2:]) in value:
+            inner = _without(value[name], tuple(rest), below(schema, name)) if rest else {}
+            return {key: inner if key == name else kept for key, kept in value.items() if key != name or inner != {}}
+        case list() if rest:
+            inner = items_of(schema)
+            return [_without(item, tuple(rest), inner) if _element(item, schema) == element else item for item in value]
+        case list():
+            return [item for item in value if _element(item, schema) != element]
         case _:
             return value
 
 
-def _identity(entry: Object) -> tuple[str, str, str]:
-    return entry.get("manager", ""), entry.get("operation", ""), entry.get("subresource", "")
+def _owner(entry: Object) -> Owner:
+    return Owner(entry.get("manager", ""), entry.get("operation", ""), entry.get("subresource", ""))
 
 
 def _paths(fields: Object, path: Path = ()) -> Iterator[Path]:
@@ -255,71 +207,47 @@ def _paths(fields: Object, path: Path = ()) -> Iterator[Path]:
 
 
 def _fields(paths: Iterable[Path]) -> Object:
-    """Return paths as nested fieldsV1."""
+    """Return paths as nested fieldsV1; one that leads to others is marked with a dot."""
     fields: Object = {}
-    for path in sorted(paths):
+    for path in sorted(paths, key=len, reverse=True):
         place = fields
         for element in path:
             place = place.setdefault(element, {})
-    for path in paths:
-        place = fields
-        for element in path:
-            place = place[element]
         if place:
             place["."] = {}
     return fields
 
 
-def _entries(
-    owned: dict[tuple[str, str, str], set[Path]],
-    before: list[Object],
-    api_version: str,
-    writer: tuple[str, str, str],
-    now: str,
-) -> list[Object]:
-    known = {_identity(entry): entry for entry in before}
+def _entries(owned: Owned, before: list[Object], api_version: str, writer: Owner, now: str) -> list[Object]:
+    known = {_owner(entry): entry for entry in before}
     entries = []
-    for identity, paths in owned.items():
-        if not paths:
-            continue
-        old = known.get(identity)
-        fields = _fields(paths)
-        if old is not None and (identity != writer or old.get("fieldsV1") == fields):
-            entries.append({**old, "fieldsV1": fields})
-            continue
-        manager, operation, subresource = identity
-        time = now or (old or {}).get("time")
-        entries.append(
-            {
-                "manager": manager,
-                "operation": operation,
-                "apiVersion": api_version,
-                **({"time": time} if time else {}),
-                "fieldsType": "FieldsV1",
-                "fieldsV1": fields,
-                **({"subresource": subresource} if subresource else {}),
-            }
-        )
+    for owner, paths in owned.items():
+        old, fields = known.get(owner, {}), _fields(paths)
+        if old and (owner != writer or old.get("fieldsV1") == fields):
+            entry = {**old, "fieldsV1": fields}
+        else:
+            entry = {**owner._asdict(), "apiVersion": api_version, "time": now or old.get("time")}
+            entry |= {"fieldsType": "FieldsV1", "fieldsV1": fields}
+        if paths:
+            entries.append({field: value for field, value in entry.items() if value})
     return sorted(entries, key=lambda entry: (entry["operation"], entry.get("time", ""), entry["manager"]))
 
 
-def _conflict(conflicts: dict[tuple[str, str, str], set[Path]], entries: list[Object]) -> failures.Failure:
-    versions = {_identity(entry): entry["apiVersion"] for entry in entries}
+def _conflict(conflicts: Owned, entries: list[Object]) -> failures.Failure:
+    versions = {_owner(entry): entry["apiVersion"] for entry in entries}
     causes = [
-        Cause("FieldManagerConflict", f"conflict with {_named(identity, versions[identity])}", _shown(path))
-        for identity, paths in sorted(conflicts.items())
+        Cause("FieldManagerConflict", f"conflict with {_named(owner, versions[owner])}", _shown(path))
+        for owner, paths in sorted(conflicts.items())
         for path in sorted(paths)
     ]
     noun = "conflict" if len(causes) == 1 else "conflicts"
     listed = ", ".join(f"{cause.message}: {cause.field}" for cause in causes)
-    message = f"Apply failed with {len(causes)} {noun}: {listed}"
-    return failures.Failure(409, message, causes=causes)
+    return failures.Failure(409, f"Apply failed with {len(causes)} {noun}: {listed}", causes=causes)
 
 
-def _named(identity: tuple[str, str, str], api_version: str) -> str:
-    manager, operation, subresource = identity
-    through = f' with subresource "{subresource}"' if subresource else ""
-    return f'"{manager}"{through}' + (f" using {api_version}" if operation == "Update" else "")
+def _named(owner: Owner, api_version: str) -> str:
+    through = f' with subresource "{owner.subresource}"' if owner.subresource else ""
+    return f'"{owner.manager}"{through}' + (f" using {api_version}" if owner.operation == "Update" else "")
 
 
 def _shown(path: Path) -> str:
@@ -327,8 +255,8 @@ def _shown(path: Path) -> str:
     text = ""
     for element in path:
         kind, name = element[:2], element[2:]
-        text += f".{name}" if kind == "f:" else f"[{name}]"
         if kind == "k:":
-            keys = ",".join(f"{key}={failures.quoted(value)}" for key, value in msgspec.json.decode(name).items())
-            text = text.removesuffix(f"[{name}]") + f"[{keys}]"
+            keys = msgspec.json.decode(name).items()
+            name = ",".join(f"{key}={failures.quoted(value)}" for key, value in keys)
+        text += f".{name}" if kind == "f:" else f"[{name}]"
     return text

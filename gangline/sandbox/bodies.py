@@ -13,7 +13,7 @@ from gangline.sandbox import failures
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import BUILT_IN, Kind
 from gangline.sandbox.schema import Undecodable, Walk, json_type
-from gangline.sandbox.shapes import OBJECT_META, shape_of
+from gangline.sandbox.shapes import OBJECT_META, definition_of
 from gangline.sandbox.store import Object
 
 _SCHEME = '"pkg/runtime/scheme.go:111"'
@@ -88,7 +88,7 @@ def reviewed(kind: Kind, new: Object, old: Object | None, subresource: str = "")
     typed = Walk(typed=True)
     try:
         if not kind.custom:
-            typed.visit(new, old, shape_of(kind))
+            typed.visit(new, old, {"$ref": definition_of(kind.api_version, kind.kind)})
             return typed.findings.unknown, typed.findings.causes
         before = (old or {}).get("metadata")
         typed.visit(new["metadata"], before, {"$ref": OBJECT_META}, "metadata")

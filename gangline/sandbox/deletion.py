@@ -7,11 +7,13 @@ from msgspec import Struct
 
 from gangline.sandbox import failures
 from gangline.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Kind
+from gangline.sandbox.paths import Target
 from gangline.sandbox.store import Change, Object, Version
 from gangline.sandbox.strategies import definitions
 from gangline.sandbox.strategies.choice import strategy_of
 from gangline.sandbox.strategies.strategy import Write, rfc3339
-from gangline.sandbox.verbs import Target, Verbs
+from gangline.sandbox.updates import is_held
+from gangline.sandbox.verbs import Verbs
 
 _COLLECTORS_FINALIZERS = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"], "Background": []}
 
@@ -44,7 +46,7 @@ def delete(verbs: Verbs, target: Target, options: DeleteOptions) -> tuple[Versio
     propagation = options.propagation_policy or ("Orphan" if target.kind.orphans_by_default else None)
     new = _marked(verbs, target.kind, old, grace_s, _finalizers(old["metadata"], propagation))
     write = Write(kind=target.kind, new=new, old=old, subresource="", state=verbs.state)
-    if not _is_held(new, target.kind):
+    if not is_held(new, target.kind):
         if target.kind is PODS:
             return _let_go(verbs, target, write, dry_run=bool(options.dry_run)), True
         last = msgspec.structs.replace(write, new={**new, "metadata": old["metadata"]})
@@ -109,10 +111,3 @@ def _marked(verbs: Verbs, kind: Kind, old: Object, grace_s: int, finalizers: lis
         new["status"] = {**(old.get("status") or {}), "phase": "Terminating"}
         metadata.pop("deletionGracePeriodSeconds", None)
     return new
-
-
-def _is_held(item: Object, kind: Kind) -> bool:
-    metadata = item["metadata"]
-    if kind is NAMESPACES and (item.get("spec") or {}).get("finalizers"):
-        return True
-    return bool(metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds"))

@@ -11,7 +11,7 @@ import msgspec
 from gangline.sandbox.discovery import VERSION, Document
 from gangline.sandbox.kinds import Kind
 from gangline.sandbox.registry import Registry
-from gangline.sandbox.shapes import OBJECT_META, definition_of, definitions, resolved, shape_of
+from gangline.sandbox.shapes import OBJECT_META, definition_of, definitions, shape_of
 
 _SCHEMAS = "#/components/schemas/"
 _INFO = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
@@ -96,7 +96,7 @@ def _schemas(kinds: list[Kind]) -> Document:
         if name in schemas:
             continue
         kind = kinds_by_name.get(name)
-        schema = resolved(shape_of(kind)) if kind else definitions()[name]
+        schema = shape_of(kind) if kind else definitions()[name]
         schemas[name] = _shown(schema)
         if kind:
             schemas[name]["x-kubernetes-group-version-kind"] = [_identity(kind)]

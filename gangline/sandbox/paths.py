@@ -1,10 +1,26 @@
-"""Reads a request's path: which kind, namespace, name and subresource."""
+"""What a request is about, read from its path: kind, namespace, name and subresource."""
 
 from urllib.parse import unquote
 
+from msgspec import Struct
+
 from gangline.sandbox import failures
+from gangline.sandbox.kinds import Kind
 from gangline.sandbox.registry import Registry
-from gangline.sandbox.verbs import Target
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """What a request is about; `name` is empty for collections."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    subresource: str = ""
+
+    @property
+    def key(self) -> str:
+        """Key in the store."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 def target_of(path: str, registry: Registry) -> Target:

@@ -9,12 +9,12 @@ from gangline.sandbox.calls import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEG
 from gangline.sandbox.deletion import check_preconditions, delete
 from gangline.sandbox.failures import Cause, Failure
 from gangline.sandbox.kinds import ACCESS_REVIEWS, BINDINGS, EVICTIONS, RULES_REVIEWS
-from gangline.sandbox.paths import target_of
+from gangline.sandbox.paths import Target, target_of
 from gangline.sandbox.schema import json_type
-from gangline.sandbox.shapes import resolved, shape_of
+from gangline.sandbox.shapes import shape_of
 from gangline.sandbox.store import Object
 from gangline.sandbox.strategies import bindings, evictions, reviews, scale
-from gangline.sandbox.verbs import Target, Verbs, WriteOptions, Written
+from gangline.sandbox.verbs import Verbs, WriteOptions, Written
 from gangline.sandbox.views import View, view_of
 
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
@@ -128,7 +128,7 @@ def _change(media_type: str, changes: Any, target: Target) -> Callable[[Object],
         raise failures.bad_request(f"error decoding patch: json: {given}")
     if media_type == MERGE_PATCH:
         return lambda old: patch.merge_patch(old, changes)
-    schema = resolved(shape_of(target.kind))
+    schema = shape_of(target.kind)
     return lambda old: patch.strategic_merge_patch(old, changes, schema)
 
 

@@ -26,12 +26,13 @@ from gangline.sandbox.calls import Call
 from gangline.sandbox.failures import Failure
 from gangline.sandbox.faults import Cut, Fault, Faults, LostReply, Occasion, Refuse
 from gangline.sandbox.first_objects import FIRST_OBJECTS
-from gangline.sandbox.paths import target_of
+from gangline.sandbox.paths import Target, target_of
 from gangline.sandbox.registry import Registry
 from gangline.sandbox.store import Store
 from gangline.sandbox.strategies.strategy import ClusterState
 from gangline.sandbox.streams import Streams
-from gangline.sandbox.verbs import Target, Verbs, copied
+from gangline.sandbox.updates import copied
+from gangline.sandbox.verbs import Verbs
 from gangline.sandbox.views import view_of
 from gangline.sandbox.watches import Watch
 

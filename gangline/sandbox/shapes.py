@@ -40,7 +40,7 @@ def definition_of(api_version: str, kind: str) -> str | None:
 def shape_of(kind: Kind) -> Schema:
     """Return the schema of a whole object of the kind."""
     if not kind.custom:
-        return {"$ref": definition_of(kind.api_version, kind.kind)}
+        return definitions()[definition_of(kind.api_version, kind.kind) or ""]
     schema = kind.schema or {"type": "object"}
     return {**schema, "properties": {**schema.get("properties", {}), "metadata": {"$ref": OBJECT_META}}}
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gangline.sandbox.kinds import GroupResource
 
@@ -45,8 +45,8 @@ class Version(Struct, kw_only=True, eq=False):
     resource: GroupResource
     key: str
     object: Object
-    previous: "Version | None"
-    encoded: dict[str, bytes]
+    previous: "Version | None" = None
+    encoded: dict[str, bytes] = field(default_factory=dict)
     writer: Writer | None = None
 
     def json(self, form: str, convert: Callable[[Object], Object] | None) -> bytes:
@@ -125,7 +125,6 @@ class Store:
             key=key,
             object=new,
             previous=previous,
-            encoded={},
             writer=writer,
         )
         if change is Change.DELETED:

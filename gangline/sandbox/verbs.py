@@ -12,31 +12,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from gangline.sandbox import apply, bodies, failures, forms, metadata
+from gangline.sandbox import apply, bodies, failures, forms, metadata, updates
 from gangline.sandbox.bodies import FieldValidation
 from gangline.sandbox.failures import Cause
-from gangline.sandbox.kinds import NAMESPACES, PODS, Kind
-from gangline.sandbox.shapes import resolved, shape_of
+from gangline.sandbox.kinds import NAMESPACES, Kind
+from gangline.sandbox.paths import Target
+from gangline.sandbox.shapes import shape_of
 from gangline.sandbox.store import Change, Object, Version, Writer
 from gangline.sandbox.strategies.choice import strategy_of
 from gangline.sandbox.strategies.strategy import ClusterState, Write
 
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-_OURS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "namespace")
-
-
-class Target(Struct, frozen=True, kw_only=True):
-    """What a request is about; `name` is empty for collections."""
-
-    kind: Kind
-    namespace: str
-    name: str
-    subresource: str = ""
-
-    @property
-    def key(self) -> str:
-        """Key in the store."""
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 class WriteOptions(Struct, frozen=True, kw_only=True):
@@ -106,13 +92,10 @@ class Verbs:
         new = bodies.check_envelope(kind, target.namespace, body)
         meta = new["metadata"]
         if not meta.get("resourceVersion") and not kind.unconditional_update:
-            cause = Cause(
-                "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
-            )
+            cause = Cause.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise failures.invalid_as(kind.plural, kind.group, target.name, [cause])
-        uid = meta.get("uid")
-        if uid and uid != old.object["metadata"]["uid"]:
-            found = old.object["metadata"]["uid"]
+        uid, found = meta.get("uid"), old.object["metadata"]["uid"]
+        if uid and uid != found:
             raise failures.wrong_uid(kind, target.key, target.name, wanted=uid, found=found)
         return self._replace(target, old, new, options)
 
@@ -126,7 +109,7 @@ class Verbs:
         old = self.get(target)
         patched = change(forms.shown(old.object, target.kind))
         try:
-            new = bodies.check_envelope(target.kind, target.namespace, copied(patched))
+            new = bodies.check_envelope(target.kind, target.namespace, updates.copied(patched))
             return self._replace(target, old, new, options)
         except bodies.UndecodableBody as problem:
             if target.kind.custom:
@@ -138,7 +121,7 @@ class Verbs:
         self, target: Target, config: Object, options: WriteOptions, *, manager: str, force: bool = False
     ) -> Written:
         """Create or change an object by what its manager wants of it; `options` name no manager."""
-        kind, schema = target.kind, resolved(shape_of(target.kind))
+        kind, schema = target.kind, shape_of(target.kind)
         apply.check(config, kind, schema)
         config.setdefault("metadata", {}).setdefault("name", target.name)
         version = self.state.store.get(kind.resource, target.key)
@@ -154,22 +137,21 @@ class Verbs:
 
     def _replace(self, target: Target, version: Version, new: Object, options: WriteOptions) -> Written:
         kind, old = target.kind, forms.shown(version.object, target.kind)
-        self._check_identity(target, new["metadata"], old["metadata"])
-        self._keep_metadata(target, new["metadata"], old["metadata"])
-        new = _isolated(kind, target.subresource, new, old)
+        updates.check_identity(target, new["metadata"], old["metadata"])
+        updates.keep_metadata(target, new["metadata"], old["metadata"])
+        new = updates.isolated(kind, target.subresource, new, old)
         unknown, causes = bodies.reviewed(kind, new, old, target.subresource)
         warnings = bodies.unknown_fields(kind, unknown, options.field_validation)
         write = Write(kind=kind, new=new, old=old, subresource=target.subresource, state=self.state)
         self._admit(write, causes)
-        meta = new["metadata"]
-        self._account(target, version, new, options)
-        if "generation" in meta and _intent(new, kind) != _intent(old, kind):
-            meta["generation"] += 1
-        if _is_over(new, kind):
+        writer = self._writer(target, options)
+        if writer is not None:
+            _account(kind, old, new, writer)
+        updates.count_generation(kind, new, old)
+        if new["metadata"].get("deletionTimestamp") and not updates.is_held(new, kind):
             return Written(self._let_go(target, version, write, dry_run=options.dry_run), warnings)
         if new == old:
             return Written(version, warnings)
-        writer = self._writer(target, options)
         return Written(self.commit(Change.MODIFIED, target, write, dry_run=options.dry_run, writer=writer), warnings)
 
     def _let_go(self, target: Target, version: Version, write: Write, *, dry_run: bool) -> Version:
@@ -179,18 +161,6 @@ class Verbs:
         shown = forms.stored(write.new, target.kind)
         shown["metadata"]["resourceVersion"] = str(version.revision)
         return msgspec.structs.replace(gone, object=shown, encoded={})
-
-    def _account(self, target: Target, version: Version, new: Object, options: WriteOptions) -> None:
-        """Keep managedFields, where there are any, in step with a plain write."""
-        writer, meta = self._writer(target, options), new["metadata"]
-        if writer is None:
-            return
-        old = forms.shown(version.object, target.kind)
-        entries = old["metadata"].get("managedFields")
-        if not entries or meta.get("managedFields") == []:
-            meta.pop("managedFields", None)
-            return
-        meta["managedFields"] = apply.after_update(old, new, entries, resolved(shape_of(target.kind)), writer)
 
     def _writer(self, target: Target, options: WriteOptions) -> Writer | None:
         """Who writes; None for an apply, which keeps its own accounts."""
@@ -202,15 +172,8 @@ class Verbs:
         """Store what a write came to, unless nothing is to be kept."""
         kind, stored = target.kind, forms.stored(write.new, target.kind)
         if dry_run:
-            return Version(
-                revision=self.state.store.revision,
-                change=change,
-                resource=kind.resource,
-                key=target.key,
-                object=stored,
-                previous=None,
-                encoded={},
-            )
+            revision = self.state.store.revision
+            return Version(revision=revision, change=change, resource=kind.resource, key=target.key, object=stored)
         version = self.state.store.commit(change, kind.resource, target.key, stored, writer)
         strategy_of(kind).committed(write)
         return version
@@ -229,37 +192,13 @@ class Verbs:
             raise failures.invalid(write.kind, new["metadata"].get("name", ""), causes)
 
     def _own_metadata(self, target: Target, meta: Object) -> None:
-        for field in (*_OURS, "resourceVersion", "selfLink"):
+        for field in (*updates.KEPT, "selfLink"):
             meta.pop(field, None)
         if target.namespace:
             meta["namespace"] = target.namespace
         meta.update(uid=str(uuid.uuid4()), creationTimestamp=self.state.timestamp())
         if target.kind.counts_generation or target.kind.custom:
             meta["generation"] = 1
-
-    @staticmethod
-    def _check_identity(target: Target, meta: Object, old: Object) -> None:
-        if meta.get("name", target.name) != target.name:
-            raise failures.bad_request(
-                f"the name of the object ({meta['name']}) does not match the name on the URL ({target.name})"
-            )
-        given = meta.get("resourceVersion")
-        if given and given != old["resourceVersion"]:
-            if not str(given).isdigit():
-                raise failures.internal(f'strconv.ParseUint: parsing "{given}": invalid syntax')
-            raise failures.stale(target.kind, target.name)
-        keeps_metadata = target.kind.custom and target.subresource == "status"
-        if meta.get("uid") and meta["uid"] != old["uid"] and not keeps_metadata:
-            cause = Cause.invalid("metadata.uid", meta["uid"], "field is immutable")
-            raise failures.invalid(target.kind, target.name, [cause])
-
-    @staticmethod
-    def _keep_metadata(target: Target, meta: Object, old: Object) -> None:
-        meta["name"] = target.name
-        for field in (*_OURS, "resourceVersion"):
-            meta.pop(field, None)
-            if field in old:
-                meta[field] = old[field]
 
     def _check_namespace(self, target: Target, meta: Object) -> None:
         if not target.kind.namespaced:
@@ -279,9 +218,8 @@ class Verbs:
     def _generated_name(self, target: Target, meta: Object) -> str:
         base = meta.get("generateName")
         if not base:
-            raise failures.invalid(
-                target.kind, "", [Cause.required("metadata.name", "name or generateName is required")]
-            )
+            cause = Cause.required("metadata.name", "name or generateName is required")
+            raise failures.invalid(target.kind, "", [cause])
         while True:
             name = str(base)[:58] + "".join(secrets.choice(_SUFFIX_LETTERS) for _ in range(5))
             taken = Target(kind=target.kind, namespace=target.namespace, name=name).key
@@ -289,41 +227,10 @@ class Verbs:
                 return name
 
 
-def copied(item: Any) -> Any:
-    """Return a copy that shares nothing; patched objects share with the stored one what did not change."""
-    return msgspec.json.decode(msgspec.json.encode(item))
-
-
-def _isolated(kind: Kind, subresource: str, new: Object, old: Object) -> Object:
-    """Keep what a write through a subresource, or through the main resource, may not change."""
-    if subresource == "status":
-        refused = ("ownerReferences",) if kind is PODS else ()
-        meta = old["metadata"] if kind.custom else _restored(new["metadata"], old["metadata"], refused)
-        return _restored({**copied(old), "metadata": copied(meta)}, new, ("status",))
-    if subresource == "finalize":
-        return new
-    return _restored(new, copied(old), ("status",)) if "status" in kind.subresources else new
-
-
-def _restored(item: Object, source: Object, fields: tuple[str, ...]) -> Object:
-    """Return `item` with the fields as `source` has them."""
-    kept = {key: value for key, value in item.items() if key not in fields}
-    return {**kept, **{field: source[field] for field in fields if field in source}}
-
-
-def _intent(item: Object, kind: Kind) -> Any:
-    """Return the part of an object whose changes count as generations."""
-    if not kind.custom:
-        return item.get("spec")
-    hidden = ("metadata", "status") if "status" in kind.subresources else ("metadata",)
-    return {key: value for key, value in item.items() if key not in hidden}
-
-
-def _is_over(item: Object, kind: Kind) -> bool:
-    """Whether an object that is being deleted has nothing left that holds it."""
-    meta = item["metadata"]
-    if not meta.get("deletionTimestamp") or meta.get("finalizers"):
-        return False
-    if kind is NAMESPACES:
-        return not (item.get("spec") or {}).get("finalizers")
-    return not meta.get("deletionGracePeriodSeconds")
+def _account(kind: Kind, old: Object, new: Object, writer: Writer) -> None:
+    """Keep managedFields, where there are any, in step with a plain write."""
+    entries, meta = old["metadata"].get("managedFields"), new["metadata"]
+    if not entries or meta.get("managedFields") == []:
+        meta.pop("managedFields", None)
+        return
+    meta["managedFields"] = apply.after_update(old, new, entries, shape_of(kind), writer)

@@ -14,9 +14,9 @@ from gangline.sandbox import failures
 from gangline.sandbox.failures import Cause, Failure
 from gangline.sandbox.kinds import GroupResource
 from gangline.sandbox.lists import ListOptions, options_of
+from gangline.sandbox.paths import Target
 from gangline.sandbox.selectors import Predicate
 from gangline.sandbox.store import Change, Compacted, Store, Subscription, Version
-from gangline.sandbox.verbs import Target
 
 Show = Callable[[Version], bytes]
 

@@ -65,6 +65,9 @@ KNOWN: Final[tuple[Known, ...]] = (
             ),
             "watches/odd-version": ("status", "body"),
             "maps/huge": ("headers", "body"),
+            "nodes/taint-odd": ("body.message", "body.details"),
+            "budgets/both": ("body.message", "body.details"),
+            "budgets/selector-odd": ("body.message", "body.details"),
         },
     ),
 )

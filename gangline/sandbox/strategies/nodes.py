@@ -1,9 +1,7 @@
 """Nodes: capacity stands in for allocatable, and new nodes may start with the not-ready taint."""
 
-from gangline.sandbox.failures import Cause
 from gangline.sandbox.strategies.strategy import Strategy, Write
 
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
@@ -19,13 +17,4 @@ def _prepare(write: Write) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
-def _broken_rules(write: Write) -> list[Cause]:
-    taints = (write.new.get("spec") or {}).get("taints") or ()
-    return [
-        Cause.unsupported(f"metadata.taints[{index}].effect", taint["effect"], _EFFECTS)
-        for index, taint in enumerate(taints)
-        if taint.get("effect") not in _EFFECTS
-    ]
-
-
-STRATEGY = Strategy(prepare=_prepare, validate=_broken_rules)
+STRATEGY = Strategy(prepare=_prepare)

@@ -1,11 +1,10 @@
-"""PriorityClasses, PodDisruptionBudgets, Leases, ConfigMaps and Secrets: the rules beyond their shapes."""
+"""PriorityClasses, PodDisruptionBudgets, ConfigMaps and Secrets: the rules beyond their shapes."""
 
 import re
 from base64 import b64encode
 from collections.abc import Iterator
 
 from gangline.sandbox.failures import Cause
-from gangline.sandbox.store import Object
 from gangline.sandbox.strategies.strategy import Strategy, Write
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
@@ -19,10 +18,6 @@ _CONFIG_KEY_RULE = (
     "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-
-
-def _prepare_priority_class(write: Write) -> None:
-    write.new.setdefault("value", 0)
 
 
 def _broken_priority_class_rules(write: Write) -> list[Cause]:
@@ -49,16 +44,9 @@ def _broken_budget_rules(write: Write) -> list[Cause]:
     spec = write.new.get("spec") or {}
     problems: list[Cause] = []
     if "minAvailable" in spec and "maxUnavailable" in spec:
-        shown = {
-            "MinAvailable": spec["minAvailable"],
-            "Selector": spec.get("selector"),
-            "MaxUnavailable": spec["maxUnavailable"],
-            "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
-        }
-        problems.append(Cause.invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set"))
+        problems.append(Cause.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
     for field in ("minAvailable", "maxUnavailable"):
         problems.extend(_share_problems(spec.get(field), f"spec.{field}"))
-    problems.extend(selector_problems(spec.get("selector") or {}, "spec.selector"))
     return problems
 
 
@@ -71,26 +59,6 @@ def _share_problems(share: int | str | None, path: str) -> Iterator[Cause]:
             yield Cause.invalid(path, share, _PERCENTAGE_RULE)
         case str() if int(share[:-1]) > 100:
             yield Cause.invalid(path, share, "must not be greater than 100%")
-
-
-def selector_problems(selector: Object, path: str) -> Iterator[Cause]:
-    """Check the operators of a label selector."""
-    for index, requirement in enumerate(selector.get("matchExpressions") or ()):
-        operator = requirement.get("operator") or ""
-        if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-            yield Cause.invalid(f"{path}.matchExpressions[{index}].operator", operator, "not a valid selector operator")
-
-
-def _broken_lease_rules(write: Write) -> list[Cause]:
-    spec = write.new.get("spec") or {}
-    problems = []
-    if spec.get("leaseDurationSeconds", 1) <= 0:
-        detail = "must be greater than 0"
-        problems.append(Cause.invalid("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], detail))
-    if spec.get("leaseTransitions", 0) < 0:
-        detail = "must be greater than or equal to 0"
-        problems.append(Cause.invalid("spec.leaseTransitions", spec["leaseTransitions"], detail))
-    return problems
 
 
 def _prepare_secret(write: Write) -> None:
@@ -118,8 +86,7 @@ def _broken_map_rules(write: Write) -> list[Cause]:
     return problems
 
 
-PRIORITY_CLASS = Strategy(prepare=_prepare_priority_class, validate=_broken_priority_class_rules)
-LEASE = Strategy(validate=_broken_lease_rules)
+PRIORITY_CLASS = Strategy(validate=_broken_priority_class_rules)
 CONFIG_MAP = Strategy(validate=_broken_map_rules)
 SECRET = Strategy(prepare=_prepare_secret, validate=_broken_map_rules)
 DISRUPTION_BUDGET = Strategy(validate=_broken_budget_rules)

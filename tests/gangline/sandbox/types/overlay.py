@@ -57,6 +57,14 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "deprecatedSource": {"default": {}},
     },
     "io.k8s.api.coordination.v1.Lease": {"spec": {"default": {}}},
+    "io.k8s.api.coordination.v1.LeaseSpec": {
+        "leaseDurationSeconds": {"minimum": 0, "exclusiveMinimum": True},
+        "leaseTransitions": {"minimum": 0},
+    },
+    "io.k8s.api.core.v1.Taint": {"effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]}},
+    "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement": {
+        "operator": {"enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
+    },
     "io.k8s.api.core.v1.Toleration": {
         "operator": {"enum": ["Equal", "Exists"]},
         "effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
@@ -125,6 +133,7 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "io.k8s.api.apps.v1.ReplicaSetStatus": {"replicas": {"default": 0}},
     "io.k8s.api.apps.v1.StatefulSetStatus": {"replicas": {"default": 0}, "availableReplicas": {"default": 0}},
     "io.k8s.api.scheduling.v1.PriorityClass": {
+        "value": {"default": 0},
         "preemptionPolicy": {"default": "PreemptLowerPriority", "enum": ["PreemptLowerPriority", "Never"]},
     },
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec": {
@@ -139,5 +148,4 @@ CHECKED_BY_STRATEGIES: Final = (
     "io.k8s.api.batch.v1.JobSpec",
     "io.k8s.api.core.v1.PodSpec",
     *(f"{_EXTENSIONS}.CustomResourceDefinition{part}" for part in ("Names", "Spec")),
-    "io.k8s.api.core.v1.Taint",
 )
