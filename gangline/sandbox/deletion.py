@@ -7,11 +7,12 @@ from msgspec import Struct
 
 from gangline.sandbox import failures
 from gangline.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Kind
+from gangline.sandbox.objects import timestamp
 from gangline.sandbox.paths import Target
 from gangline.sandbox.store import Change, Object, Version
 from gangline.sandbox.strategies import definitions
 from gangline.sandbox.strategies.choice import strategy_of
-from gangline.sandbox.strategies.strategy import Write, rfc3339
+from gangline.sandbox.strategies.strategy import Write
 from gangline.sandbox.updates import is_held
 from gangline.sandbox.verbs import Verbs
 
@@ -93,7 +94,7 @@ def _marked(verbs: Verbs, kind: Kind, old: Object, grace_s: int, finalizers: lis
     before_s = metadata.get("deletionGracePeriodSeconds") or 0
     is_first = not metadata.get("deletionTimestamp")
     if is_first or grace_s < before_s:
-        metadata["deletionTimestamp"] = rfc3339(verbs.state.now() + timedelta(seconds=grace_s))
+        metadata["deletionTimestamp"] = timestamp(verbs.state.now() + timedelta(seconds=grace_s))
         metadata["deletionGracePeriodSeconds"] = grace_s
     if is_first and kind is CUSTOM_RESOURCE_DEFINITIONS:
         metadata.pop("deletionGracePeriodSeconds")

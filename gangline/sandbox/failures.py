@@ -50,11 +50,6 @@ class Cause(NamedTuple):
         """Say that a value must be unique and is not."""
         return cls("FieldValueDuplicate", f"Duplicate value: {quoted(value)}", field)
 
-    @classmethod
-    def not_found(cls, field: str, value: object) -> "Cause":
-        """Say that a reference leads nowhere."""
-        return cls("FieldValueNotFound", f"Not found: {quoted(value)}", field)
-
 
 _REASONS = {
     400: "BadRequest",

@@ -1,7 +1,7 @@
 """JSONPath as printer columns, scale subresources and selectable fields use it: fields, indexes, one equality filter."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,55 +13,39 @@ _STEP = re.compile(
       | \[\?\(@\.(?P<filter>[\w.-]+)\s*==\s*(?P<mark>['"])(?P<value>.*?)(?P=mark)\)\]""",
     re.VERBOSE,
 )
-Step = tuple[str, str, str]
-
-
-@lru_cache(maxsize=1024)
-def steps(path: str) -> tuple[Step, ...]:
-    """Parse a path into (kind, argument, value) steps; what is not understood ends the path."""
-    found: list[Step] = []
-    position = 0
-    text = path.replace("\\.", "\0")
-    while position < len(text):
-        step = _STEP.match(text, position)
-        if step is None:
-            return (("nothing", "", ""),)
-        position = step.end()
-        if step["filter"]:
-            found.append(("filter", step["filter"], step["value"]))
-        elif step["index"]:
-            found.append(("index", step["index"], ""))
-        elif step["star"]:
-            found.append(("star", "", ""))
-        else:
-            found.append(("field", (step["field"] or step["name"]).replace("\0", "."), ""))
-    return tuple(found)
+Step = Callable[[Any], list[Any]]
 
 
 def first(item: Any, path: str) -> Any:
     """Return the first value at a path, or None."""
-    return next(values(item, path), None)
+    found = [item]
+    for step in _steps(path):
+        found = [inner for each in found for inner in step(each)]
+    return found[0] if found else None
 
 
-def values(item: Any, path: str) -> Iterator[Any]:
-    """Yield the values at a path."""
-    yield from _walk(item, steps(path))
+@lru_cache(maxsize=1024)
+def _steps(path: str) -> tuple[Step, ...]:
+    """Parse a path; one that is not understood leads nowhere."""
+    text = path.replace("\\.", "\0")
+    matches = list(_STEP.finditer(text))
+    if "".join(match[0] for match in matches) != text:
+        return (lambda _item: [],)
+    return tuple(map(_step, matches))
 
 
-def _walk(item: Any, rest: tuple[Step, ...]) -> Iterator[Any]:
-    if not rest:
-        yield item
-        return
-    (kind, argument, value), *more = rest
-    match kind, item:
-        case "field", dict() if argument in item:
-            yield from _walk(item[argument], tuple(more))
-        case "index", list() if int(argument) < len(item):
-            yield from _walk(item[int(argument)], tuple(more))
-        case "star", list():
-            for inner in item:
-                yield from _walk(inner, tuple(more))
-        case "filter", list():
-            for inner in item:
-                if isinstance(inner, dict) and str(inner.get(argument)) == value:
-                    yield from _walk(inner, tuple(more))
+def _step(match: re.Match[str]) -> Step:
+    if wanted := match["filter"]:
+        value = match["value"]
+        return lambda item: [each for each in _list(item) if isinstance(each, dict) and str(each.get(wanted)) == value]
+    if match["index"]:
+        place = int(match["index"])
+        return lambda item: _list(item)[place : place + 1]
+    if match["star"]:
+        return _list
+    name = (match["field"] or match["name"]).replace("\0", ".")
+    return lambda item: [item[name]] if isinstance(item, dict) and name in item else []
+
+
+def _list(item: Any) -> list[Any]:
+    return item if isinstance(item, list) else []

@@ -96,28 +96,10 @@ class Kind(Struct, frozen=True, kw_only=True):
 
 
 _POD_FIELDS = (
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.schedulerName",
-    "spec.serviceAccountName",
-    "spec.hostNetwork",
-    "status.phase",
-    "status.podIP",
-    "status.nominatedNodeName",
+    *("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork"),
+    *("status.phase", "status.podIP", "status.nominatedNodeName"),
 )
-_EVENT_FIELDS = (
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "involvedObject.apiVersion",
-    "involvedObject.resourceVersion",
-    "involvedObject.fieldPath",
-    "reason",
-    "reportingComponent",
-    "source",
-    "type",
-)
+_INVOLVED = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _EVENT_RENAMES = (
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -126,11 +108,6 @@ _EVENT_RENAMES = (
     ("firstTimestamp", "deprecatedFirstTimestamp"),
     ("lastTimestamp", "deprecatedLastTimestamp"),
     ("count", "deprecatedCount"),
-)
-_EVENT_FIELDS_NEW = tuple(
-    field.replace("involvedObject", "regarding").replace("reportingComponent", "reportingController")
-    for field in _EVENT_FIELDS
-    if field != "source"
 )
 
 
@@ -176,11 +153,15 @@ CUSTOM_RESOURCE_DEFINITIONS = _built_in(
 )
 PRIORITY_CLASSES = _built_in("scheduling.k8s.io/v1 PriorityClass pc", **_GLOBAL, counts_generation=True)
 POD_DISRUPTION_BUDGETS = _built_in("policy/v1 PodDisruptionBudget pdb", **_GENERATIONS)
-EVENTS = _built_in("v1 Event ev", creates_on_update=True, selectable=_EVENT_FIELDS)
+EVENTS = _built_in(
+    "v1 Event ev",
+    creates_on_update=True,
+    selectable=(*(f"involvedObject.{field}" for field in _INVOLVED), "reason", "reportingComponent", "source", "type"),
+)
 NEW_EVENTS = _built_in(
     "events.k8s.io/v1 Event ev",
     creates_on_update=True,
-    selectable=_EVENT_FIELDS_NEW,
+    selectable=(*(f"regarding.{field}" for field in _INVOLVED), "reason", "reportingController", "type"),
     stored_as="v1",
     renames=_EVENT_RENAMES,
 )

@@ -110,9 +110,7 @@ class Walk:
     def _unknown(self, value: dict[str, Any], key: str, schema: Schema, path: str) -> None:
         if schema.get(_PRESERVE) or schema.get("additionalProperties") is True:
             return
-        if schema.get(_EMBEDDED) and key in ("apiVersion", "kind", "metadata"):
-            return
-        if not self._typed and not path.count(".") and key in ("apiVersion", "kind", "metadata"):
+        if not self._typed and key in ("apiVersion", "kind", "metadata") and ("." not in path or schema.get(_EMBEDDED)):
             return
         del value[key]
         self.findings.unknown.append(path)

@@ -65,6 +65,7 @@ KNOWN: Final[tuple[Known, ...]] = (
             ),
             "watches/odd-version": ("status", "body"),
             "maps/huge": ("headers", "body"),
+            "definitions/no-storage": ("body.details",),
             "nodes/taint-odd": ("body.message", "body.details"),
             "budgets/both": ("body.message", "body.details"),
             "budgets/selector-odd": ("body.message", "body.details"),

@@ -6,7 +6,7 @@ from gangline.sandbox import jsonpath
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import Column, GroupResource, Kind
 from gangline.sandbox.store import Change, Object
-from gangline.sandbox.strategies.strategy import ClusterState, Strategy, Write
+from gangline.sandbox.strategies.strategy import ClusterState, Strategy, Write, changed
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
@@ -65,7 +65,7 @@ def broken_rules(write: Write) -> list[Cause]:
     stored = [version for version in spec["versions"] if version.get("storage")]
     if len(stored) != 1:
         detail = "must have exactly one version marked as storage version"
-        problems.append(Cause.invalid("spec.versions", [_go_version(version) for version in spec["versions"]], detail))
+        problems.append(Cause.invalid("spec.versions", spec["versions"], detail))
     if not write.new["status"].get("storedVersions"):
         problems.append(Cause.invalid("status.storedVersions", None, "must have at least one stored version"))
     for index, version in enumerate(spec["versions"]):
@@ -75,24 +75,8 @@ def broken_rules(write: Write) -> list[Cause]:
             problems.append(Cause.required(f"{path}.openAPIV3Schema.type", "must not be empty at the root"))
         if schema is None:
             problems.append(Cause.required(f"spec.versions[{index}].schema.openAPIV3Schema"))
-    if write.old is not None:
-        old = write.old["spec"]
-        for path, before, now in (
-            ("spec.group", old["group"], spec["group"]),
-            ("spec.scope", old["scope"], spec["scope"]),
-            ("spec.names.plural", old["names"]["plural"], spec["names"].get("plural")),
-            ("spec.names.kind", old["names"]["kind"], spec["names"].get("kind")),
-        ):
-            if before != now:
-                problems.append(Cause.invalid(path, now, "field is immutable"))
+    problems += changed(write, "spec.group", "spec.scope", "spec.names.plural", "spec.names.kind")
     return problems
-
-
-def _go_version(version: Object) -> Object:
-    """Return a version as Go prints it, but for its schema."""
-    flags = {"Name": version["name"], "Served": version["served"], "Storage": version["storage"], "Deprecated": False}
-    empty = ("DeprecationWarning", "Schema", "Subresources", "AdditionalPrinterColumns", "SelectableFields")
-    return flags | dict.fromkeys(empty)
 
 
 def committed(write: Write) -> None:

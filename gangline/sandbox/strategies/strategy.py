@@ -1,12 +1,14 @@
 """What a kind may do of its own: the shape of a strategy, and what all strategies see."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from datetime import datetime
 
 from msgspec import Struct
 
+from gangline.sandbox import jsonpath
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import Kind
+from gangline.sandbox.objects import timestamp
 from gangline.sandbox.registry import Registry
 from gangline.sandbox.store import Object, Store
 
@@ -21,12 +23,7 @@ class ClusterState(Struct, frozen=True):
 
     def timestamp(self) -> str:
         """Return the time as metav1.Time writes it: whole seconds, UTC."""
-        return rfc3339(self.now())
-
-
-def rfc3339(time: datetime) -> str:
-    """Return a time in whole seconds, UTC."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return timestamp(self.now())
 
 
 class Write(Struct, frozen=True, kw_only=True):
@@ -65,3 +62,11 @@ class Strategy(Struct, frozen=True, kw_only=True):
 
 
 GENERIC = Strategy()
+
+
+def changed(write: Write, *paths: str) -> Iterator[Cause]:
+    """Name the fields that an update changes although they never may."""
+    for path in paths:
+        before, now = jsonpath.first(write.old or write.new, path), jsonpath.first(write.new, path)
+        if before != now:
+            yield Cause.invalid(path, now, "field is immutable")

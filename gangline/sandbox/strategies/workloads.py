@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from gangline.sandbox.failures import Cause, quoted
+from gangline.sandbox import jsonpath
+from gangline.sandbox.failures import Cause
 from gangline.sandbox.store import Object
 from gangline.sandbox.strategies.podrules import spec_problems
 from gangline.sandbox.strategies.podtemplates import default_containers
-from gangline.sandbox.strategies.strategy import Strategy, Write
+from gangline.sandbox.strategies.strategy import Strategy, Write, changed
 
 _JOB_UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
 _JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
@@ -65,10 +66,9 @@ def _broken_job_rules(write: Write) -> list[Cause]:
         problems.append(Cause.required("spec.template.spec.restartPolicy", detail))
     if write.new["spec"].get("completionMode") == "Indexed" and write.new["spec"].get("completions") is None:
         problems.append(Cause.required("spec.completions", "when completion mode is Indexed"))
-    if write.old is not None:
-        is_suspended = bool((write.old.get("spec") or {}).get("suspend"))
-        frozen = ("selector", "completions", *(() if is_suspended else ("template",)))
-        problems.extend(_immutable(write, frozen))
+    problems += changed(write, "spec.selector", "spec.completions")
+    if write.old and not jsonpath.first(write.old, "spec.suspend"):
+        problems += changed(write, "spec.template")
     return problems
 
 
@@ -89,8 +89,7 @@ def _problems(write: Write) -> Iterator[Cause]:
     yield from spec_problems(template.get("spec") or {}, "spec.template.spec")
     if (template.get("spec") or {}).get("restartPolicy") not in (None, "Always"):
         yield Cause.unsupported("spec.template.spec.restartPolicy", template["spec"]["restartPolicy"], ("Always",))
-    if write.old is not None:
-        yield from _immutable(write, ("selector",))
+    yield from changed(write, "spec.selector")
 
 
 def _wanted(spec: Object) -> dict[str, str]:
@@ -107,14 +106,6 @@ def _selector_problems(spec: Object) -> Iterator[Cause]:
     if any((labels or {}).get(key) != each for key, each in wanted.items()):
         detail = "`selector` does not match template `labels`"
         yield Cause.invalid("spec.template.metadata.labels", dict(sorted((labels or {}).items())), detail)
-
-
-def _immutable(write: Write, fields: tuple[str, ...]) -> Iterator[Cause]:
-    old = (write.old or {}).get("spec") or {}
-    for field in fields:
-        value = write.new["spec"].get(field)
-        if value != old.get(field):
-            yield Cause("FieldValueInvalid", f"Invalid value: {quoted(value)}: field is immutable", f"spec.{field}")
 
 
 WORKLOAD = Strategy(prepare=_prepare, validate=_broken_rules)
