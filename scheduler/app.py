@@ -202,7 +202,13 @@ class Process:
         page = page_of(request)
         keys = self._scheduler.gang_keys(page.namespace, page.name)
         views = self._scheduler.describe(keys[: page.limit], self._clock.now())
-        return {"total": len(keys), "gangs": await collected(views)}
+        return {"total": len(keys), "scheduler": self._about(), "gangs": await collected(views)}
+
+    def _about(self) -> dict[str, object]:
+        """Say what an explanation of a gang must know of the process itself."""
+        settings = self._settings
+        names = list(settings.scheduler_name)
+        return {"schedulerNames": names, "budgetGangs": settings.budget_gangs, "problems": self.problems()}
 
     async def _compare(self) -> list[str]:
         """Return where the cache differs from itself, and from fresh lists. Raises ApiError."""

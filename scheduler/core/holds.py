@@ -21,6 +21,7 @@ HOLD_S: Final = 30.0
 class _Kept(Struct, frozen=True):
     gang: GangKey
     hold: Hold
+    until: float
 
 
 class Holds:
@@ -43,7 +44,7 @@ class Holds:
         """Hold the room that a lost member had."""
         self.end(lost.uid)
         class_id = self._classes.acquire(self._classes[lost.class_id])
-        self._kept[lost.uid] = _Kept(lost.gang, Hold(node, class_id))
+        self._kept[lost.uid] = _Kept(lost.gang, Hold(node, class_id), now + HOLD_S)
         self._of_gang.setdefault(lost.gang, {})[lost.uid] = None
         self._deadlines.set(PodAlarm(Purpose.END_HOLD, lost.uid), now + HOLD_S)
         self.refresh(lost.gang)
@@ -88,6 +89,12 @@ class Holds:
         missing = lacks_quorum(gang, self._gangs.group_of(key))
         newest_first = list(reversed(uids))[:missing]
         return (self._gangs.priority_of(gang), tuple(self._kept[uid].hold for uid in newest_first))
+
+    def kept_for(self, key: GangKey) -> list[tuple[str, float]]:
+        """Return node and end (monotonic, in seconds) of each room that is held for a gang."""
+        _, in_force = self._in_force.get(key, (0, ()))
+        kept = [self._kept[uid] for uid in reversed(self._of_gang.get(key, ()))]
+        return [(one.hold.node, one.until) for one in kept[: len(in_force)]]
 
     def against(self, gang: GangKey, priority: int) -> tuple[Hold, ...]:
         """Return the rooms that a gang of this priority must leave alone."""

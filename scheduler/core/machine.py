@@ -124,7 +124,11 @@ class Scheduler:
             instructions=self._instructions,
         )
         self._views = Views(
-            gangs=self._gangs, triage=self._triage, setbacks=self._setbacks, conditions=self._conditions
+            gangs=self._gangs,
+            triage=self._triage,
+            setbacks=self._setbacks,
+            conditions=self._conditions,
+            holds=self._holds,
         )
 
     def handle(self, events: Sequence[Event], now: float) -> Step:

@@ -12,6 +12,7 @@ from scheduler.core.conditions import Conditions
 from scheduler.core.gang import Gang, Standing, min_member_of, title
 from scheduler.core.gang_rule import Ready
 from scheduler.core.gangs import Gangs
+from scheduler.core.holds import Holds
 from scheduler.core.setbacks import Setbacks
 from scheduler.core.triage import Triage
 
@@ -28,11 +29,14 @@ class Waits(Struct, frozen=True):
 class Views:
     """Looks at gangs, each as it is at the moment."""
 
-    def __init__(self, *, gangs: Gangs, triage: Triage, setbacks: Setbacks, conditions: Conditions) -> None:
+    def __init__(
+        self, *, gangs: Gangs, triage: Triage, setbacks: Setbacks, conditions: Conditions, holds: Holds
+    ) -> None:
         self._gangs = gangs
         self._triage = triage
         self._setbacks = setbacks
         self._conditions = conditions
+        self._holds = holds
 
     def waits(self, now: float) -> Waits:
         """Sum up how the gangs wait, in one pass."""
@@ -86,6 +90,9 @@ class Views:
             "reason": said.reason if said is not None else None,
             "message": said.message if said is not None else None,
             "retryInSeconds": round(setback.until - now, 1) if setback is not None else None,
+            "holds": [
+                {"node": node, "endsInSeconds": round(until - now, 1)} for node, until in self._holds.kept_for(key)
+            ],
         }
 
 

@@ -47,6 +47,16 @@ def test_a_chosen_gang_has_its_place_among_all() -> None:
     assert (view["need"], view["turn"], view["place"]) == (1, "quorum", 3)
 
 
+def test_a_gang_that_lost_a_member_says_where_room_is_held_and_for_how_long() -> None:
+    members = [pod(f"g-{number}", group="g", cpu=4, node=f"n{number}", phase="Running") for number in range(2)]
+    script = Script(group("g", 2), node("n0"), node("n1"), *members)
+    script.remove(members[1])
+
+    (view,) = [each for piece in script.scheduler.describe(script.scheduler.gang_keys(), script.now + 12.0) for each in piece]
+
+    assert view["holds"] == [{"node": "n1", "endsInSeconds": 18.0}]
+
+
 def test_gangs_that_go_between_two_slices_are_left_out() -> None:
     names = [f"g{number:04}" for number in range(GANGS_AT_ONCE + 2)]
     script = Script(node("n1"), *waiting(*names))
