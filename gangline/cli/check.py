@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from gangline.cli.cluster.options import Access, access_options, examples, output_option, scheduler_name_option
+from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 
 if TYPE_CHECKING:
     from gangline.cli.manifest.checking import Outcome
@@ -63,7 +64,9 @@ def check(
 
     cluster = Access(kubeconfig, context) if against_cluster or kubeconfig or context else None
     try:
-        outcome = check_files(paths, namespace=namespace, scheduler_names=scheduler_names, cluster=cluster)
+        outcome = check_files(
+            paths, namespace=namespace, scheduler_names=scheduler_names or (DEFAULT_SCHEDULER_NAME,), cluster=cluster
+        )
     except DocumentError as error:
         click.echo(f"error: {error}", err=True)
         raise SystemExit(UNREADABLE) from error

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from gangline.cli.explain.answer import State
 from gangline.cli.explain.case import Case
-from gangline.cli.explain.verdict import told
+from gangline.cli.explain.verdict import DECIDED_WITHIN_S, told
+from gangline.cli.terminal import counted, duration
 from gangline.contract.membership import GangKind, created_time
 from gangline.contract.meta import epoch_seconds
 from gangline.contract.ordering import gang_priority, priorities
@@ -17,16 +18,21 @@ from scheduler.core.reasons import Reason
 
 _FITTING: Final = re.compile(r"(?:Room was found for )?(\d+) of (\d+) members(?: fit)?[.;]")
 _SHOWN: Final = 60
+_REFUSAL: Final = re.compile(r"was refused: (.*?)\.?(?:; it is tried again|$)")
+_HELD: Final = re.compile(r"Room is (held for the repair of .*?)\.?$")
 
 
 class GangRow(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One gang. `name` is `NAME`, or `kind/NAME` of the owner of a gang without PodGroup."""
+    """One gang. `name` is `NAME`, or `kind/NAME` of the owner of a gang without PodGroup.
+
+    `phase` and `min_member` are None where pods name a PodGroup that does not exist.
+    """
 
     namespace: str
     name: str
     kind: str
-    phase: str
-    min_member: int
+    phase: str | None
+    min_member: int | None
     waiting: int
     scheduled: int
     running: int
@@ -41,6 +47,11 @@ class GangRow(Struct, frozen=True, kw_only=True, rename="camel"):
     owners: tuple[str, ...] = ()
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """By which names users may ask for it."""
+        return (self.name, self.resource_name, f"podgroup/{self.name}", f"pg/{self.name}")
+
+    @property
     def resource_name(self) -> str:
         """What `-o name` prints."""
         return f"podgroup.scheduling.x-k8s.io/{self.name}" if self.kind == GangKind.POD_GROUP else self.name
@@ -53,14 +64,15 @@ def rows(cases: Iterable[Case], now: datetime) -> list[GangRow]:
 
 def _row(case: Case, now_s: float) -> GangRow:
     counts, waiting = case.counts, (*case.waiting, *case.unplaceable)
-    reason, message = _said(case)
+    reason, message = _said(case, now_s)
+    exists = case.group is not None or case.key.kind is not GangKind.POD_GROUP
     born = [created_time(case.group.metadata)] if case.group is not None else [each.created_s for each in case.members]
     return GangRow(
         namespace=case.key.namespace,
         name=_name(case),
         kind=case.key.kind,
-        phase=case.phase,
-        min_member=case.min_member,
+        phase=case.phase if exists else None,
+        min_member=case.min_member if exists else None,
         waiting=len(waiting),
         scheduled=counts.scheduled,
         running=counts.running,
@@ -83,24 +95,35 @@ def _name(case: Case) -> str:
     return f"{kind.lower()}/{name}"
 
 
-def _said(case: Case) -> tuple[str | None, str | None]:
+def _said(case: Case, now_s: float) -> tuple[str | None, str | None]:
     """Say why members wait: what is wrong with the gang itself, else what its pods were last told."""
     if case.unplaceable and not case.waiting:
         problem = case.unplaceable[0].template.problem
         return (problem.reason, problem.message) if problem is not None else (None, None)
     if case.foreign and case.need:
-        return Reason.SCHEDULER_MISMATCH, f"{len(case.foreign)} members name another scheduler"
+        names = "name" if len(case.foreign) > 1 else "names"
+        return Reason.SCHEDULER_MISMATCH, f"{counted(len(case.foreign), 'member')} {names} another scheduler"
     if case.waiting:
         said = told(case.pods)
-        return (said.reason, said.message) if said is not None else (State.NOT_SCHEDULED_YET, "no scheduler has spoken")
+        return (said.reason, said.message) if said is not None else _unheard(case, now_s)
     if case.gated and case.need:
-        return State.GATED, f"{len(case.gated)} members have scheduling gates"
+        return State.GATED, f"{counted(len(case.gated), 'member')} held back by scheduling gates"
     if not case.pods:
         return State.NO_PODS, f"0 of {case.min_member} pods are here"
     if case.need and not case.counts.failed:
         missing = f"{case.need} of {case.min_member} members are missing"
         return Reason.GANG_INCOMPLETE, missing
     return None, None
+
+
+def _unheard(case: Case, now_s: float) -> tuple[str, str]:
+    """Say of members that no scheduler has spoken of: a gang that is new may well be under decision."""
+    waits_s = now_s - min(each.created_s for each in case.waiting)
+    if waits_s >= DECIDED_WITHIN_S:
+        return State.NOT_SCHEDULED_YET, f"no scheduler has spoken for {duration(waits_s)}"
+    if len(case.waiting) < case.need:
+        return State.JUST_CREATED, f"{len(case.waiting)} of {case.need} are here so far"
+    return State.JUST_CREATED, "being decided"
 
 
 def brief(reason: str | None, message: str | None) -> str:
@@ -116,7 +139,9 @@ def _digest(message: str) -> str:
     fitting = _FITTING.search(message)
     if fitting is not None:
         parts.append(f"{fitting.group(1)} of {fitting.group(2)} fit")
-    if message.startswith("0/"):
+    if (refusal := _REFUSAL.search(message)) or (refusal := _HELD.search(message)):
+        parts = [refusal.group(1)]
+    elif message.startswith("0/"):
         reasons = message.partition(": ")[2].partition(". ")[0].rstrip(".")
         parts.append(re.sub(r"^\d+ (node\(s\) )?", "", reasons.split(", ")[0]))
     if incomplete := re.search(r"(\d+ of \d+) members that must start together are here", message):

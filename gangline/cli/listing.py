@@ -7,22 +7,25 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 import click
+from msgspec import Struct
 
+from gangline.cli.cluster.labels import LabelTest
 from gangline.cli.cluster.options import Access, Scope
 from gangline.cli.cluster.reading import read_gangs
 from gangline.cli.cluster.session import Failure, namespace_of, talk
-from gangline.cli.cluster.survey import Survey
-from gangline.cli.explain.case import cases
+from gangline.cli.cluster.survey import Profile, Survey
+from gangline.cli.explain.case import Case, cases
 from gangline.cli.explain.room import Floor
 from gangline.cli.gangs import GangRow, rows
 from gangline.cli.terminal import columns, duration, show
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
+from gangline.contract.policy import PodDisruptionBudget
 from gangline.kube.client import Client
 from gangline.kube.reflector import Change, Observed, Reflector, Removed
 from gangline.kube.wire.changes import HasMetadata
-from gangline.kube.wire.resources import POD_GROUPS, PODS
+from gangline.kube.wire.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -38,25 +41,45 @@ _PHASE_STYLES: Final = {
 }
 
 
-def list_gangs(
-    access: Access, scope: Scope, name: str | None, scheduler_names: tuple[str, ...]
-) -> tuple[list[GangRow], str]:
-    """Return the gangs of a scope, and the scope in words. Raises Failure where a named one does not exist."""
-    namespace = None if scope.every else namespace_of(access, scope.namespace)
+class Wanted(Struct, frozen=True):
+    """Which gangs to show: all of a scope, or the one of a name, or those with labels; and whose pods are ours."""
+
+    scope: Scope
+    name: str | None
+    labels: LabelTest | None
+    profile: Profile
+
+
+def list_gangs(access: Access, wanted: Wanted) -> tuple[list[GangRow], str]:
+    """Return the gangs that are wanted, and the scope in words. Raises Failure where a named one does not exist."""
+    namespace = _namespace(access, wanted.scope)
     where = "any namespace" if namespace is None else f"namespace {namespace}"
-    survey = talk(access, lambda client: read_gangs(client, namespace))
+    survey = talk(access, lambda client: read_gangs(client, namespace, budget_gangs=wanted.profile.budget_gangs))
     for problem in survey.unread:
         click.echo(f"warning: not read: {problem}", err=True)
-    found = gang_rows(survey, scheduler_names, name)
-    if name is not None and not found:
-        raise Failure(f'gang "{name}" not found in {where}; `gangline status -A` shows all')
+    found = gang_rows(survey, wanted)
+    if wanted.name is not None and not found:
+        raise Failure(f'gang "{wanted.name}" not found in {where}; `gangline status -A` shows all')
     return found, where
 
 
-def gang_rows(survey: Survey, scheduler_names: Iterable[str], name: str | None) -> list[GangRow]:
-    """Return a row for each gang of a survey, or for the one of this name."""
-    found = rows(cases(survey, Floor(survey, scheduler_names)).values(), survey.at)
-    return [row for row in found if name is None or name in (row.name, row.resource_name, f"podgroup/{row.name}")]
+def _namespace(access: Access, scope: Scope) -> str | None:
+    return None if scope.every else namespace_of(access, scope.namespace)
+
+
+def gang_rows(survey: Survey, wanted: Wanted) -> list[GangRow]:
+    """Return a row for each gang of a survey that is wanted."""
+    found = cases(survey, Floor(survey, wanted.profile.scheduler_names)).values()
+    shown = [case for case in found if wanted.labels is None or wanted.labels(_labels(case))]
+    return [row for row in rows(shown, survey.at) if wanted.name is None or wanted.name in row.names]
+
+
+def _labels(case: Case) -> dict[str, str]:
+    """Return the labels of a gang: its PodGroup's, or where there is none what all its pods have in common."""
+    if case.group is not None:
+        return case.group.metadata.labels or {}
+    common = [set((pod.metadata.labels or {}).items()) for pod in case.pods]
+    return dict(set.intersection(*common)) if common else {}
 
 
 def table(found: Iterable[GangRow], *, wide: bool, namespaces: bool, head: bool = True) -> Any:
@@ -69,23 +92,24 @@ def table(found: Iterable[GangRow], *, wide: bool, namespaces: bool, head: bool 
 
 
 def _cells(row: GangRow, *, wide: bool, namespaces: bool) -> list[str]:
-    counts = (row.min_member, row.waiting, row.scheduled, row.running, row.succeeded, row.failed)
+    minimum = "-" if row.min_member is None else row.min_member
+    counts = (minimum, row.waiting, row.scheduled, row.running, row.succeeded, row.failed)
     times = (duration(row.age_seconds), duration(row.waits_seconds))
     more = [str(row.priority), ",".join(row.owners)] if wide else []
     why = f"{row.reason}: {row.message}" if wide and row.reason and row.message else row.why
-    return [*([row.namespace] if namespaces else []), row.name, row.phase, *map(str, counts), *times, *more, why]
+    return [*([row.namespace] if namespaces else []), row.name, row.phase or "-", *map(str, counts), *times, *more, why]
 
 
-def follow(access: Access, scope: Scope, name: str | None, scheduler_names: tuple[str, ...], *, wide: bool) -> None:
+def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
     """Print gangs, and each again when it changes, until interrupted."""
-    namespace = None if scope.every else namespace_of(access, scope.namespace)
+    namespace = _namespace(access, wanted.scope)
 
     def printed(found: list[GangRow], *, head: bool) -> None:
-        show(table(found, wide=wide, namespaces=scope.every, head=head))
+        show(table(found, wide=wide, namespaces=wanted.scope.every, head=head))
 
     async def conversation(client: Client) -> None:
         await read_gangs(client, namespace)
-        await Watching(client, namespace, name, scheduler_names).run(printed)
+        await Watching(client, namespace, wanted).run(printed)
 
     try:
         talk(access, conversation)
@@ -96,18 +120,21 @@ def follow(access: Access, scope: Scope, name: str | None, scheduler_names: tupl
 class Watching:
     """Follows pods and PodGroups, and prints the gangs that have changed."""
 
-    def __init__(
-        self, client: Client, namespace: str | None, name: str | None, scheduler_names: tuple[str, ...]
-    ) -> None:
-        self._name = name
-        self._scheduler_names = scheduler_names
+    def __init__(self, client: Client, namespace: str | None, wanted: Wanted) -> None:
+        self._wanted = wanted
         self._pods: dict[Key, Pod] = {}
         self._groups: dict[Key, PodGroup] = {}
         self._changed = asyncio.Event()
-        self._watches = (
+        self._budgets: dict[Key, PodDisruptionBudget] = {}
+        self._watches: list[Reflector[Any]] = [
             Reflector(client, PODS, Pod, self._taker(self._pods), namespace=namespace),
             Reflector(client, POD_GROUPS, PodGroup, self._taker(self._groups), namespace=namespace),
-        )
+        ]
+        if wanted.profile.budget_gangs:
+            take = self._taker(self._budgets)
+            self._watches.append(
+                Reflector(client, POD_DISRUPTION_BUDGETS, PodDisruptionBudget, take, namespace=namespace)
+            )
 
     async def run(self, printed: Callable[..., None]) -> None:
         """Print until cancelled."""
@@ -126,7 +153,7 @@ class Watching:
             if not all(watch.synced for watch in self._watches):
                 self._changed.set()
                 continue
-            rows_now = gang_rows(self._survey(), self._scheduler_names, self._name)
+            rows_now = gang_rows(self._survey(), self._wanted)
             new = [row for row in rows_now if shown.get((row.namespace, row.name)) != _content(row)]
             shown = {(row.namespace, row.name): _content(row) for row in rows_now}
             if new:
@@ -134,7 +161,12 @@ class Watching:
                 head = False
 
     def _survey(self) -> Survey:
-        return Survey(at=datetime.now(UTC), pods=tuple(self._pods.values()), groups=tuple(self._groups.values()))
+        return Survey(
+            at=datetime.now(UTC),
+            pods=tuple(self._pods.values()),
+            groups=tuple(self._groups.values()),
+            budgets=tuple(self._budgets.values()),
+        )
 
     def _taker(self, seen: dict[Key, T]) -> Callable[[Change[T]], None]:
         def take(change: Change[T]) -> None:

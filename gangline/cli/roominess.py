@@ -10,8 +10,7 @@ from gangline.cli.cluster.options import Access
 from gangline.cli.cluster.reading import read_survey
 from gangline.cli.cluster.session import talk
 from gangline.cli.cluster.survey import Survey
-from gangline.cli.explain.advice import asked
-from gangline.cli.explain.room import Floor, NodeStanding
+from gangline.cli.explain.room import Floor, NodeStanding, asked
 from gangline.cli.terminal import columns
 from gangline.contract.pod import Toleration
 from gangline.contract.quantity import QuantityError, format_amount

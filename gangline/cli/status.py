@@ -10,7 +10,7 @@ from gangline.cli.cluster.options import (
     access_options,
     examples,
     output_option,
-    scheduler_name_option,
+    profile_options,
     scope_options,
 )
 
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 @click.option("-w", "--watch", is_flag=True, help="Go on, and print each gang again when it changes.")
 @output_option("json", "yaml", "wide", "name")
 @access_options
-@scheduler_name_option
-def status(
+@click.option("-l", "--selector", metavar="LABELS", help="Only gangs with these labels, such as team=ml,tier!=free.")
+@profile_options
+def status(  # noqa: PLR0913 - one for each option
     *,
     name: str | None,
     namespace: str | None,
@@ -48,7 +49,9 @@ def status(
     form: str | None,
     kubeconfig: str | None,
     context: str | None,
+    selector: str | None,
     scheduler_names: tuple[str, ...],
+    budget_gangs: bool,
 ) -> None:
     """Show gangs: phase, members by what they do, how long they wait, and why in a few words.
 
@@ -57,15 +60,19 @@ def status(
 
     Exits with 1 if a gang that was named does not exist.
     """
-    from gangline.cli.listing import follow, list_gangs  # noqa: PLC0415 - heavy
+    from gangline.cli.cluster.labels import label_test  # noqa: PLC0415 - heavy
+    from gangline.cli.cluster.survey import Profile  # noqa: PLC0415
+    from gangline.cli.listing import Wanted, follow, list_gangs  # noqa: PLC0415
 
     access, scope = Access(kubeconfig, context), Scope(namespace, all_namespaces)
+    profile = Profile(scheduler_names or Profile().scheduler_names, budget_gangs)
+    wanted = Wanted(scope, name, label_test(selector), profile)
     if watch:
         if form not in (None, "wide"):
             raise click.UsageError(f"--watch prints lines; it does not go with -o {form}")
-        follow(access, scope, name, scheduler_names, wide=form == "wide")
+        follow(access, wanted, wide=form == "wide")
         return
-    found, where = list_gangs(access, scope, name, scheduler_names)
+    found, where = list_gangs(access, wanted)
     _print(found, form, where, all_namespaces=all_namespaces)
 
 

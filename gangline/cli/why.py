@@ -8,7 +8,7 @@ from gangline.cli.cluster.options import (
     examples,
     namespace_option,
     output_option,
-    scheduler_name_option,
+    profile_options,
 )
 
 
@@ -34,7 +34,7 @@ from gangline.cli.cluster.options import (
 @click.argument("target", nargs=-1, required=True, metavar="[KIND/]NAME")
 @namespace_option
 @access_options
-@scheduler_name_option
+@profile_options
 @click.option(
     "--scheduler-address",
     envvar="GANGLINE_SCHEDULER_ADDRESS",
@@ -49,6 +49,7 @@ def why(
     kubeconfig: str | None,
     context: str | None,
     scheduler_names: tuple[str, ...],
+    budget_gangs: bool,
     scheduler_address: str | None,
     form: str | None,
 ) -> None:
@@ -63,15 +64,17 @@ def why(
 
     Exits with 0 if there is an answer, with 1 if the object or the cluster cannot be found.
     """
-    from gangline.cli.explain.asking import ask  # noqa: PLC0415 - heavy
+    from gangline.cli.cluster.survey import Profile  # noqa: PLC0415 - heavy
+    from gangline.cli.explain.asking import ask  # noqa: PLC0415
     from gangline.cli.explain.page import page  # noqa: PLC0415
     from gangline.cli.terminal import machine_readable, show  # noqa: PLC0415
 
+    given = Profile(scheduler_names or Profile().scheduler_names, budget_gangs)
     answer, at = ask(
         Access(kubeconfig, context),
         target,
         namespace=namespace,
-        scheduler_names=scheduler_names,
+        given=given if scheduler_names or budget_gangs else None,
         scheduler_address=scheduler_address,
     )
     match form:

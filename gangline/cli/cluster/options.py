@@ -55,17 +55,26 @@ def output_option(*formats: str) -> Callable[[F], F]:
 
 
 def scheduler_name_option(command: F) -> F:
-    """Add --scheduler-name."""
+    """Add --scheduler-name; the command gets `scheduler_names`, empty where none was given."""
     return click.option(
         "--scheduler-name",
         "scheduler_names",
         multiple=True,
-        default=(DEFAULT_SCHEDULER_NAME,),
-        show_default=True,
         envvar="GANGLINE_SCHEDULER_NAME",
         metavar="NAME",
-        help="What pods call our scheduler; give it again for more names.",
+        help=f"What pods call our scheduler, {DEFAULT_SCHEDULER_NAME} unless given; give it again for more names.",
     )(command)
+
+
+def profile_options(command: F) -> F:
+    """Add --scheduler-name and --budget-gangs; the command gets `scheduler_names` and `budget_gangs`."""
+    budgets = click.option(
+        "--budget-gangs",
+        is_flag=True,
+        envvar="GANGLINE_BUDGET_GANGS",
+        help="PodDisruptionBudgets form gangs, as the scheduler's option of this name lets them.",
+    )
+    return scheduler_name_option(budgets(command))
 
 
 def examples(*lines: str) -> str:

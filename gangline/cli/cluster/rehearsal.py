@@ -13,7 +13,7 @@ from scheduler.core.events import Event, Kind, SettingsGiven
 from scheduler.core.instructions import BindGang
 from scheduler.core.machine import Scheduler
 
-_KINDS: Final = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
+_KINDS: Final = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS, Kind.BUDGET)
 
 
 class Rehearsal(Struct, frozen=True):
@@ -26,7 +26,8 @@ class Rehearsal(Struct, frozen=True):
 def rehearse(survey: Survey, scheduler_names: Collection[str]) -> Rehearsal:
     """Let a fresh scheduler decide on the survey, and wait until it says what cures what lasts."""
     scheduler = Scheduler()
-    binds = _steps(scheduler, [SettingsGiven(scheduler_names=tuple(scheduler_names), kinds=_KINDS)], 0.0)
+    given = SettingsGiven(scheduler_names=tuple(scheduler_names), budgets_form_gangs=bool(survey.budgets), kinds=_KINDS)
+    binds = _steps(scheduler, [given], 0.0)
     binds |= _steps(scheduler, list(_observed(survey)), 0.0)
     later_s = CURE_AFTER_S + 1.0
     binds |= _steps(scheduler, [], later_s)
@@ -36,6 +37,8 @@ def rehearse(survey: Survey, scheduler_names: Collection[str]) -> Rehearsal:
 def _observed(survey: Survey) -> Iterator[Event]:
     for priority_class in survey.priority_classes:
         yield events.PriorityClassObserved(priority_class=priority_class)
+    for budget in survey.budgets:
+        yield events.BudgetObserved(budget=budget)
     for group in survey.groups:
         yield events.PodGroupObserved(group=group)
     for node in survey.nodes:

@@ -4,11 +4,13 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from gangline.cli.cluster.owners import Owner
 from gangline.contract.meta import ApiObject, OrDefault
+from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 from gangline.contract.node import Node
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
-from gangline.contract.policy import PriorityClass
+from gangline.contract.policy import PodDisruptionBudget, PriorityClass
 
 
 class Regarding(Struct, frozen=True, kw_only=True):
@@ -45,13 +47,25 @@ class RecordedEvent(ApiObject, frozen=True, kw_only=True, rename="camel"):
         return repeated or self.event_time or self.deprecated_last_timestamp or self.metadata.creation_timestamp
 
 
+class Profile(Struct, frozen=True):
+    """How a scheduler is set up: whose pods are its own, and whether PodDisruptionBudgets form gangs."""
+
+    scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER_NAME,)
+    budget_gangs: bool = False
+
+
 class Survey(Struct, frozen=True, kw_only=True):
-    """Objects as they were listed `at` a time; `unread` says in words what is missing."""
+    """Objects as they were listed `at` a time; `unread` says in words what is missing.
+
+    `budgets` are there only where they form gangs, `events` and `owners` only of the namespace in question.
+    """
 
     at: datetime
     pods: tuple[Pod, ...] = ()
     nodes: tuple[Node, ...] = ()
     groups: tuple[PodGroup, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
+    budgets: tuple[PodDisruptionBudget, ...] = ()
     events: tuple[RecordedEvent, ...] = ()
+    owners: tuple[Owner, ...] = ()
     unread: tuple[str, ...] = ()

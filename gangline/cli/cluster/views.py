@@ -9,6 +9,13 @@ from msgspec import Struct
 from gangline.contract.membership import GangKey, GangKind
 
 
+class HoldView(Struct, frozen=True, rename="camel"):
+    """A room that is held for the gang, for so long."""
+
+    node: str
+    ends_in_seconds: float
+
+
 class GangView(Struct, frozen=True, kw_only=True, rename="camel"):
     """One entry of the scheduler's /debug/gangs; what an older scheduler leaves out is None."""
 
@@ -30,6 +37,7 @@ class GangView(Struct, frozen=True, kw_only=True, rename="camel"):
     need: int | None = None
     turn: str | None = None
     place: int | None = None
+    holds: tuple[HoldView, ...] = ()
 
     @property
     def key(self) -> GangKey:
@@ -44,6 +52,12 @@ def views_of(described: Iterable[dict[str, Any]]) -> Views:
     """Read the scheduler's own description. Raises msgspec.ValidationError."""
     views = msgspec.convert(list(described), tuple[GangView, ...])
     return {view.key: view for view in views}
+
+
+def holders_against(view: GangView, views: Views) -> tuple[GangView, ...]:
+    """Return the gangs for which room is held that this one may not take."""
+    others = (other for other in views.values() if other.holds and other.key != view.key)
+    return tuple(other for other in others if other.priority >= view.priority)
 
 
 def ahead_of(view: GangView, views: Views) -> list[GangView]:

@@ -9,6 +9,8 @@ from msgspec import Struct
 class State(StrEnum):
     """States beside the scheduler's own reasons (docs/reasons.md)."""
 
+    JUST_CREATED = "JustCreated"
+    """It is a few seconds old, and is being decided or waits for the rest of its pods."""
     NOT_SCHEDULED_YET = "NotScheduledYet"
     """It could start now, and no scheduler has bound it."""
     BINDING = "Binding"
@@ -52,12 +54,16 @@ class NodeLine(Struct, frozen=True):
 
 
 class NodeLines(Struct, frozen=True):
-    """Nodes that stand alike, the nearest fit first; `room` is how many members they could take."""
+    """Nodes that stand alike, the nearest fit first; `room` is how many members they could take.
+
+    `otherwise` is how many they would take but for their reason, where that is a rule and not lack of room.
+    """
 
     reason: str
     count: int
     room: int
     nodes: tuple[NodeLine, ...]
+    otherwise: int = 0
 
 
 class ClassNodes(Struct, frozen=True):
@@ -66,6 +72,15 @@ class ClassNodes(Struct, frozen=True):
     members: int
     asks: str
     groups: tuple[NodeLines, ...]
+
+
+class Taker(Struct, frozen=True):
+    """Who has room that this gang lacks: so many pods, what they take of it together, and their priority."""
+
+    name: str
+    pods: int
+    takes: str
+    priority: int
 
 
 class Ahead(Struct, frozen=True, rename="camel"):
@@ -106,6 +121,7 @@ class Answer(Struct, frozen=True, kw_only=True, rename="camel"):
     needs: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     nodes: tuple[ClassNodes, ...] = ()
+    takers: tuple[Taker, ...] = ()
     place: int | None = None
     ahead: tuple[Ahead, ...] = ()
     happened: tuple[Happening, ...] = ()

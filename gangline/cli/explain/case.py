@@ -10,6 +10,7 @@ from gangline.cli.explain.room import Floor
 from gangline.contract.counting import Counts, count, current_run, is_finished, is_foreign, need, quorum
 from gangline.contract.membership import Budgeted, GangKey, GangKind, Shadow, newest_min_member
 from gangline.contract.meta import Key
+from gangline.contract.names import POD_TEMPLATE_HASH_LABEL
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import Phase, PodGroup
 from scheduler.core.gang import title
@@ -56,6 +57,11 @@ class Case(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def makers(self) -> set[tuple[str, str]]:
+        """Kind and name of whoever makes its pods."""
+        return set(map(maker_of, self.pods)) - {("", "")}
+
+    @property
     def waiting(self) -> tuple[Member, ...]:
         """Members that wait for a node and could be placed as they are."""
         return tuple(member for member in self._without_node if member.template.problem is None)
@@ -78,6 +84,17 @@ class Case(Struct, frozen=True, kw_only=True):
         """The phase that its counts call for, by the controller's rule."""
         previous = known_phase(self.group.status.phase) if self.group is not None else None
         return next_phase(previous, self.min_member, self.counts, settled=True)
+
+
+def maker_of(pod: Pod) -> tuple[str, str]:
+    """Return (kind, name) of what a user scales to get more pods like this, a Deployment rather than its ReplicaSet."""
+    owner = pod.metadata.controller
+    if owner is None:
+        return ("", "")
+    template_hash = (pod.metadata.labels or {}).get(POD_TEMPLATE_HASH_LABEL)
+    if owner.kind == "ReplicaSet" and template_hash and owner.name.endswith(f"-{template_hash}"):
+        return ("Deployment", owner.name.removesuffix(f"-{template_hash}"))
+    return (owner.kind, owner.name)
 
 
 def cases(survey: Survey, floor: Floor) -> dict[GangKey, Case]:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 NODES_SHOWN: Final = 3
 AHEAD_SHOWN: Final = 5
 CLASSES_SHOWN: Final = 3
-_CALM: Final = (State.RUNNING, State.FINISHED, State.STARTING, State.BINDING)
+TAKERS_SHOWN: Final = 5
+_CALM: Final = (State.RUNNING, State.FINISHED, State.STARTING, State.BINDING, State.JUST_CREATED)
 
 
 def page(answer: Answer, now: datetime, *, wide: bool) -> Iterator["RenderableType"]:
@@ -28,6 +29,8 @@ def page(answer: Answer, now: datetime, *, wide: bool) -> Iterator["RenderableTy
     yield from _part("Missing:", answer.missing)
     for part in answer.nodes[:CLASSES_SHOWN]:
         yield from _nodes(part, only=len(answer.nodes) == 1, wide=wide)
+    if answer.takers:
+        yield from _takers(answer)
     if answer.place is not None:
         yield from _queue(answer)
     if answer.happened:
@@ -96,10 +99,22 @@ def _queue(answer: Answer) -> Iterator["RenderableType"]:
     yield Padding(columns(("GANG", "PRIORITY", "NEEDS", "TURN", "WHY IT WAITS"), rows), (0, 0, 0, 2))
 
 
+def _takers(answer: Answer) -> Iterator["RenderableType"]:
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    more = f", the {TAKERS_SHOWN} largest of {len(answer.takers)}" if len(answer.takers) > TAKERS_SHOWN else ""
+    yield Text(f"Who has the room{more}:", style="bold")
+    rows = [(one.name, one.takes, str(one.pods), str(one.priority)) for one in answer.takers[:TAKERS_SHOWN]]
+    yield Padding(columns(("WHO", "TAKES", "PODS", "PRIORITY"), rows), (0, 0, 0, 2))
+
+
 def _history(answer: Answer, now: datetime) -> Iterator["RenderableType"]:
     from rich.padding import Padding  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     yield Text("Last:", style="bold")
-    rows = [(age(one.at, now), one.what, one.reason, one.note) for one in answer.happened]
+    above = answer.summary.rstrip(".")
+    notes = ["(as above)" if one.note.rstrip(".") == above else one.note for one in answer.happened]
+    rows = [(age(one.at, now), one.what, one.reason, note) for one, note in zip(answer.happened, notes, strict=True)]
     yield Padding(columns(("AGO", "OBJECT", "REASON", "NOTE"), rows), (0, 0, 0, 2))

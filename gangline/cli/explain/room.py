@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from gangline.cli.cluster.survey import Survey
 from gangline.contract.counting import is_finished
+from gangline.contract.membership import Budget, gang_budget
 from gangline.contract.node import Node
 from gangline.contract.quantity import QuantityError, format_amount
 from gangline.contract.selectors import node_selector_matches, untolerated
@@ -37,6 +38,7 @@ class NodeStanding(Struct, frozen=True):
     """How one node stands to a class: room for so many members, or why for none; `distance` orders near before far.
 
     `lacks` has what is free and what is offered in all of each resource that one member finds too little of.
+    `otherwise` is how many members a node would take but for the rule that it breaks.
     """
 
     node: str
@@ -45,6 +47,12 @@ class NodeStanding(Struct, frozen=True):
     members: int
     distance: float
     lacks: tuple[tuple[str, int, int], ...] = ()
+    otherwise: int = 0
+
+    @property
+    def is_ruled_out(self) -> bool:
+        """Whether it is not room that is missing."""
+        return self.reason != ROOM and not self.lacks
 
 
 class NodesAlike(Struct, frozen=True):
@@ -53,6 +61,15 @@ class NodesAlike(Struct, frozen=True):
     reason: str
     members: int
     nodes: tuple[NodeStanding, ...]
+
+    @property
+    def otherwise(self) -> int:
+        """How many members they would take but for the rule that they break."""
+        return sum(node.otherwise for node in self.nodes)
+
+
+ClassRoom = tuple[MemberClass, int, tuple[NodesAlike, ...]]
+"""A member class, how many members of it wait, and how the nodes stand to them."""
 
 
 class Floor:
@@ -65,9 +82,9 @@ class Floor:
         self._snapshot = Snapshot(self.classes, max(1, len(survey.nodes)))
         for node in survey.nodes:
             self._add_node(node.metadata.name, node)
-        reader, names = MemberReader(self.classes), tuple(scheduler_names)
+        reader, names, budgets = MemberReader(self.classes), tuple(scheduler_names), _budgets(survey)
         for pod in survey.pods:
-            member = reader.member_of(pod, names)
+            member = reader.member_of(pod, names, budgets.get(pod.metadata.namespace, ()))
             self.members[member.uid] = member
             self._charge(member, member.node)
         for ledger in self.ledgers.values():
@@ -116,7 +133,7 @@ class Floor:
         for index, name in enumerate(names):
             ledger = self.ledgers[name]
             if codes[index]:
-                found.append(_ruled_out(ledger, member_class, reason_of(int(codes[index]))))
+                found.append(_ruled_out(ledger, member_class, reason_of(int(codes[index])), int(fits[index])))
             elif not opened[index]:
                 found.append(NodeStanding(name, NodeReason.CLOSED, ledger.closed or "", 0, 0.0))
             elif not ports[index]:
@@ -128,6 +145,13 @@ class Floor:
                 members = int(fits[index])
                 found.append(NodeStanding(name, ROOM, _members(members), members, -float(members)))
         return found
+
+
+def _budgets(survey: Survey) -> dict[str, list[Budget]]:
+    found: dict[str, list[Budget]] = {}
+    for budget in filter(None, map(gang_budget, survey.budgets)):
+        found.setdefault(budget.namespace, []).append(budget)
+    return found
 
 
 def grouped(standings: Iterable[NodeStanding]) -> tuple[NodesAlike, ...]:
@@ -151,9 +175,16 @@ def _rank(reason: str) -> int:
     return order.get(reason, 1)
 
 
-def _ruled_out(ledger: Ledger, member_class: MemberClass, reason: NodeReason) -> NodeStanding:
+def _ruled_out(ledger: Ledger, member_class: MemberClass, reason: NodeReason, otherwise: int) -> NodeStanding:
     facts = ledger.node or NodeFacts()
-    return NodeStanding(ledger.name, reason, _detail(ledger.name, facts, member_class, reason), 0, 0.0)
+    detail = _detail(ledger.name, facts, member_class, reason)
+    return NodeStanding(ledger.name, reason, detail, 0, -float(otherwise), otherwise=otherwise)
+
+
+def asked(member_class: MemberClass) -> str:
+    """Write what one member asks for: `3 cpu, 8Gi memory`."""
+    amounts = [f"{format_amount(name, amount)} {name}" for name, amount in member_class.requests if name != "pods"]
+    return ", ".join(amounts)
 
 
 def _detail(name: str, facts: NodeFacts, member_class: MemberClass, reason: NodeReason) -> str:

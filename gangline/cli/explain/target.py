@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from gangline.cli.cluster.survey import Survey
+from gangline.cli.explain.case import maker_of
 from gangline.contract.membership import GangKey, GangKind
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
@@ -97,12 +98,12 @@ def _pod_group(target: Target, survey: Survey, members: dict[str, Member]) -> Fo
 
 def _owner(target: Target, survey: Survey, members: dict[str, Member]) -> Found:
     """Look for pods that the owner made; a Deployment's are made by its ReplicaSets."""
-    mine = [
-        pod
-        for pod in survey.pods
-        if pod.metadata.namespace == target.namespace and (_OWNERS[target.kind], target.name) in _owners(pod)
-    ]
+    wanted = (_OWNERS[target.kind], target.name)
+    mine = [pod for pod in survey.pods if pod.metadata.namespace == target.namespace and wanted in _owners(pod)]
     if not mine:
+        named = (owner for owner in survey.owners if (owner.kind, owner.metadata.name) == wanted)
+        if (gang := next((owner.gang for owner in named), None)) is not None:
+            return Found(gang, None)
         raise TargetError(
             f"no pod of {target.kind} {target.name!r} exists in namespace {target.namespace}: is the name right, is it "
             f"suspended or at 0 replicas? Look at `kubectl -n {target.namespace} describe {target.kind} {target.name}`"
@@ -114,13 +115,9 @@ def _owner(target: Target, survey: Survey, members: dict[str, Member]) -> Found:
 
 
 def _owners(pod: Pod) -> Iterable[tuple[str, str]]:
+    """Return who made a pod: its owner, and the Deployment of that."""
     owner = pod.metadata.controller
-    if owner is None:
-        return
-    yield owner.kind, owner.name
-    template_hash = (pod.metadata.labels or {}).get("pod-template-hash")
-    if owner.kind == "ReplicaSet" and template_hash:
-        yield "Deployment", owner.name.removesuffix(f"-{template_hash}")
+    return () if owner is None else {(owner.kind, owner.name), maker_of(pod)}
 
 
 def _not_found(plural: str, target: Target, there: Collection[str]) -> str:

@@ -4,6 +4,7 @@ First what the objects say by themselves, then the scheduler that runs, then wha
 only a scheduler with a past can know, then a rehearsal.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -12,7 +13,6 @@ from gangline.cli.cluster.views import GangView
 from gangline.cli.explain.answer import State
 from gangline.cli.explain.case import Case
 from gangline.cli.terminal import counted
-from gangline.contract.membership import GangKind
 from gangline.contract.meta import Condition
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import Phase
@@ -21,6 +21,8 @@ from scheduler.core.reasons import Reason
 
 _OF_THE_PAST: Final = frozenset({Reason.BIND_FAILED, Reason.HELD_FOR_GANG})
 """Reasons that a scheduler without a past cannot find by itself."""
+DECIDED_WITHIN_S: Final = 5.0
+"""A gang that has waited for less may not have been told anything yet: the first words about members take 2 s."""
 
 
 class Verdict(Struct, frozen=True):
@@ -63,14 +65,26 @@ def _of_bound_pod(name: str, pod: Pod, member: Member) -> Verdict:
     return Verdict(State.STARTING, words, "objects")
 
 
-def of_gang(case: Case, live: GangView | None, rehearsed: GangView | None, binds: int) -> Verdict:
-    """Judge a gang; `binds` is how many of its members a rehearsal would bind now."""
-    if case.waiting:
-        return _of_waiting(case, live, rehearsed, binds)
-    return _of_objects(case)
+def of_gang(
+    case: Case,
+    live: GangView | None,
+    rehearsed: GangView | None,
+    *,
+    binds: int,
+    waits_s: float,
+    problems: Sequence[str] = (),
+) -> Verdict:
+    """Judge a gang that has waited for `waits_s`.
+
+    `binds` is how many of its members a rehearsal would bind now, `problems` why the scheduler that runs is not ready.
+    """
+    if not case.waiting:
+        return _of_objects(case)
+    told_by = _of_waiting(case, live, rehearsed, binds)
+    return told_by or _unbound(case, binds, waits_s, problems)
 
 
-def _of_waiting(case: Case, live: GangView | None, rehearsed: GangView | None, binds: int) -> Verdict:
+def _of_waiting(case: Case, live: GangView | None, rehearsed: GangView | None, binds: int) -> Verdict | None:
     if live is not None:
         if live.reason is not None:
             return Verdict(live.reason, _sentence(live.message), "scheduler")
@@ -82,8 +96,19 @@ def _of_waiting(case: Case, live: GangView | None, rehearsed: GangView | None, b
         return Verdict(said.reason, _sentence(said.message), "condition")
     if rehearsed is not None and rehearsed.reason is not None and not binds:
         return Verdict(rehearsed.reason, _sentence(rehearsed.message), "rehearsal")
-    number = f"{binds} of {len(case.waiting)} waiting members"
-    words = f"{number} of gang {case.title} have room now, and nothing has bound them."
+    return None
+
+
+def _unbound(case: Case, binds: int, waits_s: float, problems: Sequence[str]) -> Verdict:
+    """Judge a gang that has room and is not bound."""
+    room = f"{binds} of {len(case.waiting)} waiting members of gang {case.title} have room now"
+    if problems:
+        words = f"{room}, but the scheduler is not ready: {'; '.join(problems)}."
+    elif waits_s < DECIDED_WITHIN_S:
+        words = f"{room}; its pods are {waits_s:.0f} s old, and a scheduler may be binding them at this moment."
+        return Verdict(State.JUST_CREATED, words, "rehearsal")
+    else:
+        words = f"{room}, and nothing has bound them."
     return Verdict(State.NOT_SCHEDULED_YET, words, "rehearsal")
 
 
@@ -129,15 +154,15 @@ def _of_unplaceable(case: Case) -> Verdict:
 def _of_foreign(case: Case) -> Verdict:
     named = sorted({pod.spec.scheduler_name or "default-scheduler" for pod in case.pods if not pod.spec.node_name})
     words = (
-        f"gang {case.title}: another scheduler ({', '.join(named)}) is named by {counted(len(case.foreign), 'pod')}; Gangline "
-        "never looks at them."
+        f"gang {case.title}: {counted(len(case.foreign), 'pod')} of {case.min_member} that must start together name "
+        f"another scheduler ({', '.join(named)}), so Gangline never looks at them."
     )
     return Verdict(Reason.SCHEDULER_MISMATCH, words, "objects")
 
 
 def _of_incomplete(case: Case) -> Verdict:
     words = (
-        f"gang {case.title} has {case.counts.bound} members bound and {case.counts.succeeded} succeeded of the "
+        f"gang {case.title} has {counted(case.counts.bound, 'member')} bound and {case.counts.succeeded} succeeded of the "
         f"{case.min_member} that minMember asks for, and no other pod exists: waiting for {case.need} more."
     )
     return Verdict(Reason.GANG_INCOMPLETE, words, "objects")
@@ -172,8 +197,3 @@ def told(pods: tuple[Pod, ...]) -> Condition | None:
 def _sentence(message: str | None) -> str:
     text = (message or "").strip()
     return text if text.endswith(".") else f"{text}."
-
-
-def subject_kind(kind: GangKind) -> str:
-    """Return the word by which kubectl knows what a gang came from."""
-    return {GangKind.POD_GROUP: "podgroup", GangKind.POD: "pod"}.get(kind, "gang")

@@ -7,9 +7,10 @@ from typing import Final
 from msgspec import Struct
 from rich.text import Text
 
-from gangline.cli.cluster.survey import Survey
+from gangline.cli.cluster.options import Scope
+from gangline.cli.cluster.survey import Profile, Survey
 from gangline.cli.gangs import GangRow, brief
-from gangline.cli.listing import gang_rows
+from gangline.cli.listing import Wanted, gang_rows
 from gangline.cli.roominess import NodeRow, Shape, report_on
 from gangline.cli.terminal import counted, duration
 from gangline.contract.membership import is_linked, link_of
@@ -121,7 +122,7 @@ def _bar(share: float, width: int, *, is_plain: bool) -> Text:
 def _gangs(survey: Survey) -> list[GangRow]:
     """Return all gangs, whoever is to place them: those that wait first, the longest first of all."""
     names = {pod.spec.scheduler_name or "" for pod in survey.pods}
-    found = gang_rows(survey, sorted(names), None)
+    found = gang_rows(survey, Wanted(Scope(None, every=True), None, None, Profile(tuple(sorted(names)))))
     return sorted(found, key=lambda row: (not row.waiting, -(row.waits_seconds or 0.0), row.namespace, row.name))
 
 
@@ -131,11 +132,11 @@ def _rows_of(gangs: Sequence[GangRow], frame: Frame) -> tuple[Text, list[Text]]:
     is_narrow = frame.width < NARROW
     rows = []
     for name, row in zip(names, gangs, strict=True):
-        line = Text(f"{_short(name, width):{width}}  ", style=_PHASES.get(row.phase, "") if is_narrow else "")
+        line = Text(f"{_short(name, width):{width}}  ", style=_PHASES.get(row.phase or "", "") if is_narrow else "")
         if is_narrow:
             line.append(f"{row.running}/{row.min_member} {row.why}")
         else:
-            line.append(f"{row.phase:<10}", style=_PHASES.get(row.phase, "magenta"))
+            line.append(f"{row.phase or '-':<10}", style=_PHASES.get(row.phase or "", "magenta"))
             waits = f"{row.waiting:<5}{duration(row.waits_seconds):<6}"
             line.append(f"  {row.min_member:<4}{row.running:<4}{waits}{row.why}")
         rows.append(line)

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from gangline.cli.cluster.survey import Survey
-from gangline.cli.explain.advice import asked
-from gangline.cli.explain.room import Floor, grouped
+from gangline.cli.explain.room import Floor, asked, grouped
 from gangline.cli.manifest.findings import Finding, Rule, error
 from gangline.cli.manifest.rules import Manifests, min_member
 from gangline.cli.manifest.workloads import Workload

@@ -88,7 +88,11 @@ def _priority(template: dict[str, Any]) -> str:
 def _owner(document: Document) -> OwnerReference:
     kind = "Job" if document.kind == "CronJob" else document.kind
     return OwnerReference(
-        api_version=document.api_version, kind=kind, name=document.name, uid=document.name, controller=True
+        api_version=document.api_version,
+        kind=kind,
+        name=document.name,
+        uid=str(document.metadata.get("uid") or document.name),
+        controller=True,
     )
 
 

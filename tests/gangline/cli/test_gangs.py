@@ -32,18 +32,37 @@ def members(count: int, **fields: Any) -> list[Pod]:
         (members(2, node="n", phase="Running"), "Running", ""),
         (members(2, node="n", phase="Succeeded", finished_s=5.0), "Finished", ""),
         (members(2, node="n", phase="Failed", finished_s=5.0), "Failed", ""),
-        (members(2, gated=True), "Pending", "SchedulingGated: 2 members have scheduling gates"),
+        (members(2, gated=True), "Pending", "SchedulingGated: 2 members held back by scheduling gates"),
         (members(2, scheduler="other"), "Pending", "SchedulerMismatch: 2 members name another scheduler"),
-        (members(2), "Scheduling", "NotScheduledYet: no scheduler has spoken"),
+        (members(2), "Scheduling", "NotScheduledYet: no scheduler has spoken for 1m40s"),
+        (members(2, created_s=98), "Scheduling", "JustCreated: being decided"),
+        (members(1, created_s=98), "Pending", "JustCreated: 1 of 2 are here so far"),
         (members(1, node="n", phase="Running"), "Pending", "GangIncomplete: 1 of 2 members are missing"),
         ([], "Pending", "NoPods: 0 of 2 pods are here"),
     ],
-    ids=["running", "finished", "failed", "gated", "other scheduler", "nobody spoke", "lost one", "no pods"],
+    ids=[
+        "running",
+        "finished",
+        "failed",
+        "gated",
+        "other scheduler",
+        "nobody spoke",
+        "new",
+        "new and incomplete",
+        "lost one",
+        "no pods",
+    ],
 )
 def test_a_gang_is_one_row(things: list[Pod], phase: str, why: str) -> None:
     row = status(group("g", 2), *things)["g"]
 
     assert (row.phase, row.why) == (phase, why)
+
+
+def test_pods_that_name_no_group_have_no_phase_and_no_minimum() -> None:
+    row = status(*members(2))["g"]
+
+    assert (row.phase, row.min_member, row.waiting) == (None, None, 2)
 
 
 def test_a_gang_without_a_group_is_shown_under_its_owner() -> None:
@@ -76,6 +95,31 @@ def test_what_the_scheduler_says_is_put_into_a_few_words(things: list[ApiObject]
     (view,) = rehearse(survey_of(*things), NAMES).views.values()
 
     assert brief(view.reason, view.message) == words
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "words"),
+    [
+        (
+            "BindFailed",
+            "gang d/g: binding pod d/g-0 to node n was refused: 403 Forbidden: quota; it is tried again after a while",
+            "BindFailed: 403 Forbidden: quota",
+        ),
+        (
+            "BindFailed",
+            "0/2 nodes are available: 2 node(s) refused this gang's pods. Last refusal: binding d/g-0 was refused: 403 no.",
+            "BindFailed: 403 no",
+        ),
+        (
+            "HeldForGang",
+            "0/2 nodes are available: 2 Insufficient cpu. Room is held for the repair of d/first.",
+            "HeldForGang: held for the repair of d/first",
+        ),
+    ],
+    ids=["refused", "refused before", "held"],
+)
+def test_of_a_long_message_the_cause_is_taken(reason: str, message: str, words: str) -> None:
+    assert brief(reason, message) == words
 
 
 def test_a_long_message_is_cut() -> None:

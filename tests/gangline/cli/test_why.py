@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from gangline.cli.cluster.owners import Owner
 from gangline.cli.cluster.rehearsal import rehearse
 from gangline.cli.cluster.survey import RecordedEvent, Regarding
-from gangline.cli.cluster.views import GangView, views_of
+from gangline.cli.cluster.views import GangView, HoldView, views_of
 from gangline.cli.explain.answer import Answer
 from gangline.cli.explain.target import TargetError, target_of
 from gangline.contract.membership import GangKey, GangKind
@@ -17,7 +18,7 @@ from gangline.contract.meta import ApiObject, ObjectMeta
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME, LEGACY_POD_GROUP_LABEL
 from gangline.contract.node import Taint
 from gangline.contract.pod import Affinity, Pod, PodAffinity
-from tests.support.builders import at, group, node, owner, pod, priority_class
+from tests.support.builders import at, budget, group, node, owner, pod, priority_class
 from tests.support.script import Script, Watched
 from tests.support.stuck import survey_of, why
 
@@ -86,7 +87,7 @@ SITUATIONS: dict[str, tuple[list[ApiObject], str, str, str, str]] = {
             "Unschedulable",
             "2 node(s) had untolerated taint(s)",
             "room for 2 of 2",
-            "kubectl taint nodes n0 nvidia.com/gpu:NoSchedule-",
+            "kubectl taint nodes n0 n1 nvidia.com/gpu:NoSchedule-",
         ),
     ),
     "cordon": (
@@ -95,7 +96,12 @@ SITUATIONS: dict[str, tuple[list[ApiObject], str, str, str, str]] = {
     ),
     "selector": (
         [group("g", 2), *members(2, selector={"pool": "gpu"}), node("n0", labels={"pool": "cpu"}), node("n1")],
-        *("Unschedulable", "2 node(s) didn't match", "room for 2 of 2", "kubectl label node n0 pool=gpu"),
+        *(
+            "Unschedulable",
+            "2 node(s) didn't match",
+            "room for 2 of 2",
+            "kubectl label node n0 n1 pool=gpu --overwrite",
+        ),
     ),
     "group missing": (
         [*members(3), group("gg", 3), node("n0", cpu=16)],
@@ -103,7 +109,12 @@ SITUATIONS: dict[str, tuple[list[ApiObject], str, str, str, str]] = {
     ),
     "wrong scheduler name": (
         [group("g", 2), *members(2, scheduler="default-scheduler"), node("n0", cpu=16)],
-        *("SchedulerMismatch", "named by 2 pods", "", "set `schedulerName: gangline`"),
+        *(
+            "SchedulerMismatch",
+            "2 pods of 2",
+            "2 for another scheduler",
+            "set `schedulerName: gangline` in the template of g-0, g-1",
+        ),
     ),
     "two names": (
         [pod("g-0", group="g", labels={LEGACY_POD_GROUP_LABEL: "other"}), group("g", 1), node("n0")],
@@ -134,13 +145,13 @@ SITUATIONS: dict[str, tuple[list[ApiObject], str, str, str, str]] = {
         *(
             "Unschedulable",
             "minResources asks for 20 cpu, usable nodes have 16 cpu free",
-            "",
-            "lower spec.minResources",
+            "20 cpu, free at once on usable nodes",
+            '"minResources":null',
         ),
     ),
     "gated": (
         [group("g", 2), *members(2, gated=True), node("n0", cpu=16)],
-        *("SchedulingGated", "hold back 2 members", "", "find who put the gate there"),
+        *("SchedulingGated", "hold back 2 members", "", "whoever put that gate there"),
     ),
     "service not running": (
         [group("g", 2), *members(2), node("n0", cpu=16)],
@@ -212,7 +223,55 @@ def test_nodes_are_grouped_by_why_they_fail_the_nearest_fit_first() -> None:
         ("near", "2 cpu free of 4, 1 short"),
         ("far", "1 cpu free of 1, 2 short"),
     ]
-    assert nodes.groups[3].nodes[0].detail == "nvidia.com/gpu=true:NoSchedule"
+    assert nodes.groups[3].nodes[0].detail == "nvidia.com/gpu=true:NoSchedule, else room for 1"
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "useless"),
+    [
+        ({"unschedulable": True}, "uncordon"),
+        ({"taints": (TAINT,)}, "tolerations"),
+        ({"labels": {"pool": "cpu"}}, "label node"),
+    ],
+    ids=["cordon", "taint", "selector"],
+)
+def test_nobody_is_sent_to_a_node_that_would_not_help_either(spoilt: dict[str, Any], useless: str) -> None:
+    selector: dict[str, Any] = {"selector": {"pool": "gpu"}} if "labels" in spoilt else {}
+    shut = {"labels": {"pool": "gpu"}} | spoilt
+    taker = pod("other", node="full", cpu=4, phase="Running")
+
+    helpful = why("g", group("g", 1), *members(1, **selector), node("full", **shut))
+    futile = why("g", group("g", 1), *members(1, **selector), node("full", **shut), taker)
+
+    assert useless in "\n".join(helpful.next)
+    assert useless not in "\n".join(futile.next)
+    assert helpful.nodes[0].groups[0].otherwise == 1
+
+
+def test_a_node_that_is_not_ready_is_looked_into_and_not_tolerated() -> None:
+    taint = Taint(key="node.kubernetes.io/not-ready", effect="NoSchedule")
+    answer = why("g", group("g", 1), *members(1), node("n0", taints=(taint,)))
+
+    assert "`kubectl describe node n0`" in answer.next[0]
+    assert not any("toleration" in step for step in answer.next)
+
+
+def test_who_has_the_room_is_named_the_largest_first() -> None:
+    answer = why(
+        "g",
+        *(group("g", 2), *members(2)),
+        *(group("big", 2), *members(2, "big", cpu=2, node="n0", phase="Running", priority=5)),
+        *(
+            pod("web-0", node="n1", cpu=1, phase="Running", owned_by=owner("StatefulSet", "web")),
+            pod("idle", node="n0", cpu=0),
+        ),
+        *(node("n0"), node("n1", cpu=3), pod("done", node="n1", cpu=2, phase="Succeeded")),
+    )
+
+    assert [(one.name, one.pods, one.takes, one.priority) for one in answer.takers] == [
+        ("team/big", 2, "4 cpu", 5),
+        ("statefulset team/web", 1, "1 cpu", 0),
+    ]
 
 
 def test_of_the_nodes_with_room_the_roomiest_comes_first() -> None:
@@ -429,3 +488,124 @@ def test_what_could_not_be_read_is_said() -> None:
 
     assert len(answer.unknown) == 1
     assert "not known" in answer.unknown[0]
+
+
+def maker(kind: str, name: str, wanted: int, **fields: Any) -> Owner:
+    """An owner whose pods belong to the PodGroup g."""
+    given = {"gang": GangKey("team", GangKind.POD_GROUP, "g"), "wanted": wanted, **fields}
+    return Owner(kind=kind, metadata=ObjectMeta(name=name, namespace="team", uid=f"uid-{name}"), **given)
+
+
+@pytest.mark.parametrize(
+    ("made", "lack", "step"),
+    [
+        (
+            maker("ReplicaSet", "rs", 4, problem='pods "rs-" is forbidden: exceeded quota: small, used: pods=2'),
+            'replicaset/rs makes no more: pods "rs-" is forbidden: exceeded quota: small',
+            "`kubectl -n team describe quota`",
+        ),
+        (
+            maker("Job", "train", 4, is_suspended=True),
+            "4 more pods (0 of 4 are here)",
+            """Job train is suspended; let it go on: `kubectl -n team patch job/train --type merge -p '{"spec":{"suspend":false}}'`""",
+        ),
+        (
+            maker("Job", "train", 3, completions=9),
+            "4 more pods",
+            """let Job train run 4 pods at once instead of 3: `kubectl -n team patch job/train --type merge""",
+        ),
+        (maker("Deployment", "web", 2), "4 more pods", "`kubectl -n team scale deployment/web --replicas 4`"),
+        (maker("Deployment", "web", 4), "4 more pods", "`kubectl -n team describe deployment/web`"),
+    ],
+    ids=["quota", "suspended", "parallelism", "replicas", "enough"],
+)
+def test_whoever_should_make_the_pods_is_asked_why_there_are_none(made: Owner, lack: str, step: str) -> None:
+    answer = why("g", group("g", 4), node("n0"), made)
+
+    assert answer.reason == "NoPods"
+    assert lack in answer.missing[0]
+    assert step in "\n".join(answer.next)
+
+
+def test_a_refusal_that_only_an_event_tells_is_found_and_shown() -> None:
+    note = 'Error creating: pods "train-" is forbidden: exceeded quota: small'
+    refused = event("Job", "train", "uid-train", "FailedCreate", note, 60)
+
+    answer = why("g", group("g", 4), *members(2), node("n0", cpu=16), maker("Job", "train", 4), refused)
+
+    assert f"job/train cannot make them: {note}" in answer.missing[0]
+    assert ("job/train", "FailedCreate") in [(one.what, one.reason) for one in answer.happened]
+
+
+def test_an_owner_without_pods_is_found_by_what_its_template_says() -> None:
+    answer = why("deploy/web", group("g", 4), node("n0"), maker("Deployment", "web", 4))
+
+    assert (answer.gang, answer.reason) == ("team/g", "NoPods")
+
+
+def test_a_gang_of_a_budget_is_judged_as_one() -> None:
+    owned: dict[str, Any] = {"owned_by": owner("ReplicaSet", "rs"), "labels": {"app": "rs"}, "cpu": 3}
+    pods = [pod(f"rs-{number}", **owned) for number in range(3)]
+    things = [*pods, node("n0"), node("n1")]
+
+    formed = why("rs/rs", *things, budget("b", min_available=3, match_labels={"app": "rs"}))
+    alone = why("rs/rs", *things)
+
+    assert (formed.reason, formed.gang) == ("Unschedulable", "team/rs (ReplicaSet, no PodGroup)")
+    assert "2 of 3 members fit" in formed.summary
+    assert alone.figures.min_member == 1
+
+
+@pytest.mark.parametrize(
+    ("now_s", "problems", "reason", "words"),
+    [
+        (1, (), "JustCreated", "its pods are 1 s old"),
+        (100, (), "NotScheduledYet", "nothing has bound them"),
+        (1, ("nodes: 403 Forbidden",), "NotScheduledYet", "the scheduler is not ready: nodes: 403 Forbidden"),
+    ],
+    ids=["young", "old", "not ready"],
+)
+def test_a_gang_with_room_that_nobody_binds_is_judged_by_its_age(
+    now_s: float, problems: tuple[str, ...], reason: str, words: str
+) -> None:
+    answer = why("g", group("g", 2), *members(2), node("n0", cpu=16), now_s=now_s, problems=problems)
+
+    assert answer.reason == reason
+    assert words in answer.summary
+
+
+def test_a_room_that_is_held_is_marked_and_who_holds_it_is_named() -> None:
+    key = GangKey("team", GangKind.POD_GROUP, "g")
+    late = GangView(
+        title="team/g", namespace="team", kind=GangKind.POD_GROUP, name="g", reason="HeldForGang", message="m"
+    )
+    holder = GangView(
+        title="team/first",
+        namespace="team",
+        kind=GangKind.POD_GROUP,
+        name="first",
+        holds=(HoldView("n0", 21.6),),
+    )
+
+    answer = why("g", group("g", 1), *members(1), node("n0"), live={key: late, holder.key: holder})
+
+    assert answer.nodes[0].groups[0].nodes[0].detail == "room for 1, held for team/first"
+    assert "for 22 s at most" in answer.next[0]
+    assert "`gangline why -n team pg/first`" in answer.next[0]
+
+
+def test_a_close_name_is_offered_first_with_the_command_that_corrects_it() -> None:
+    template: dict[str, Any] = {"labels": {"pod-template-hash": "abc"}, "owned_by": owner("ReplicaSet", "web-abc")}
+    answer = why("trian", *members(3, "trian", **template), group("train", 3), node("n0"))
+
+    assert answer.next[0] == (
+        "if PodGroup train is meant, correct the label: `kubectl -n team patch deployment/web --type merge "
+        """-p '{"spec":{"template":{"metadata":{"labels":{"scheduling.x-k8s.io/pod-group":"train"}}}}}'`"""
+    )
+
+
+def test_gated_members_are_not_to_be_created_again() -> None:
+    answer = why("g", group("g", 3), *members(1), *(pod(f"x-{n}", group="g", gated=True) for n in range(2)), node("n0"))
+
+    assert "2 held back by scheduling gates" in answer.missing[0]
+    assert not any("create the missing pods" in step for step in answer.next)
