@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from gangline.contract.meta import Key
+from gangline.kube.wire.events import EventType
 from gangline.kube.wire.requests import MERGE_PATCH, STRATEGIC_PATCH
 from gangline.kube.wire.resources import Resource
 from gangline.sandbox.objects import RESOURCES, Identified, status_patch, timed
@@ -49,10 +50,20 @@ class Delete(Struct, frozen=True, kw_only=True):
 Action = Create | Patch | Delete
 
 
+class Note(Struct, frozen=True):
+    """What an Event about the object says."""
+
+    reason: str
+    message: str
+    type: EventType = "Normal"
+
+
 class Decision(Struct, frozen=True, kw_only=True):
     """Writes that do not depend on each other, and when to look again although nothing has changed."""
 
     actions: tuple[Action, ...] = ()
+    notes: tuple[Note, ...] = ()
+    """What is told once everything has been written."""
     again_in_s: float | None = None
 
 

@@ -5,7 +5,7 @@
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -16,9 +16,9 @@ from gangline.contract.requests import allocatable, pod_requests
 from gangline.kube.wire.requests import APPLY_PATCH
 from gangline.kube.wire.resources import LEASES, NODES
 from gangline.sandbox import podlife
-from gangline.sandbox.actions import Action, Decision, Patch, delete, report
+from gangline.sandbox.actions import Action, Decision, Note, Patch, delete, report
 from gangline.sandbox.admission import Admissions
-from gangline.sandbox.nodes import KUBELET_LABEL, POD_SLOTS, STOPPED_ANNOTATION, ready_condition
+from gangline.sandbox.nodes import KUBELET_LABEL, POD_SLOTS, STOPPED_ANNOTATION, node_status
 from gangline.sandbox.objects import RunNode, RunPod
 from gangline.sandbox.podlife import Behaviour, Rejection, Status
 from gangline.sandbox.world import World
@@ -63,13 +63,15 @@ class Kubelets:
         if not self.serves(node):
             return Decision()
         actions: list[Action] = []
+        notes: tuple[Note, ...] = ()
         room = node.status.allocatable or node.status.capacity or {"pods": POD_SLOTS}
         if not (_is_ready(node) and node.status.allocatable):
-            status = {"capacity": node.status.capacity or room, "allocatable": room}
-            actions.append(report(node, conditions=[ready_condition(world.now)], **status))
+            name, capacity = node.metadata.name, node.status.capacity or room
+            actions.append(report(node, capacity=capacity, allocatable=room, **node_status(name, world.now)))
+            notes = (Note("NodeReady", f"Node {name} status is now: NodeReady"),)
         if self._heartbeat_s is not None:
             actions.append(_heartbeat(node, world.now, self._heartbeat_s))
-        return Decision(actions=tuple(actions), again_in_s=self._heartbeat_s)
+        return Decision(actions=tuple(actions), notes=notes, again_in_s=self._heartbeat_s)
 
     def decide_pod(self, pod: RunPod, world: World) -> Decision:
         """Say what comes next for a pod."""
@@ -161,4 +163,24 @@ def _is_ready(node: RunNode) -> bool:
 
 
 def _status(pod: RunPod, status: Status) -> Decision:
-    return Decision(actions=(report(pod, **status),))
+    return Decision(actions=(report(pod, **status),), notes=tuple(_notes(pod, status)))
+
+
+def _notes(pod: RunPod, status: Status) -> Iterator[Note]:
+    """Say what happens to the containers on the way to a status, as a kubelet does."""
+    was_up = podlife.is_running(pod) and not podlife.is_backing_off(pod)
+    if "message" in status:
+        yield Note(status["reason"], status["message"].removeprefix(podlife.REJECTED), "Warning")
+    for container in status.get("containerStatuses", ()):
+        name, image = container["name"], container["image"]
+        match container["state"]:
+            case {"running": _} if not was_up:
+                present = f'Container image "{image}" already present on machine and can be accessed by the pod'
+                yield Note("Pulled", present)
+                yield Note("Created", "Container created")
+                yield Note("Started", "Container started")
+            case {"terminated": _} if was_up and pod.metadata.deletion_timestamp:
+                yield Note("Killing", f"Stopping container {name}")
+            case {"waiting": {"reason": "CrashLoopBackOff"}}:
+                of = f"{pod.metadata.name}_{pod.metadata.namespace}({pod.metadata.uid})"
+                yield Note("BackOff", f"Back-off restarting failed container {name} in pod {of}", "Warning")

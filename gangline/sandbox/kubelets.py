@@ -62,8 +62,10 @@ async def run_kubelets(
     kubelets = Kubelets(every_node=every_node, heartbeat_s=heartbeat_s)
     loops = Loops(client, (RunPod, RunNode), Pace(speed=speed))
     loops.informer(RunPod).listen(kubelets.observe)
-    loops.add("kubelet-pods", RunPod, kubelets.decide_pod, {RunNode: _wake_pods}, workers=POD_WORKERS)
-    loops.add("kubelet-nodes", RunNode, kubelets.decide_node)
+    loops.add(
+        "kubelet-pods", RunPod, kubelets.decide_pod, {RunNode: _wake_pods}, component="kubelet", workers=POD_WORKERS
+    )
+    loops.add("kubelet-nodes", RunNode, kubelets.decide_node, component="kubelet")
     await loops.run()
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
 from typing import Any, TypeVar
 
 from gangline.contract.meta import Key
@@ -12,6 +11,7 @@ from gangline.kube.client import Client
 from gangline.kube.clock import utc_now
 from gangline.kube.wire.resources import Resource
 from gangline.sandbox.actions import Decision
+from gangline.sandbox.announcements import Announcer
 from gangline.sandbox.cache import Cache
 from gangline.sandbox.informer import AnyInformer, Informer
 from gangline.sandbox.objects import RESOURCES, Identified
@@ -34,6 +34,7 @@ class Loops:
         }
         self._caches: Mapping[Resource, Cache[Any]] = {each.resource: each.cache for each in self.informers.values()}
         self._loops: dict[str, Reconciler[Key]] = {}
+        self._announcers: dict[str, Announcer] = {}
 
     def informer(self, type_: type[T]) -> Informer[T]:
         """Return the watch of a kind, for those who listen themselves."""
@@ -46,18 +47,16 @@ class Loops:
         decide: Callable[[T, World], Decision],
         wakes: Mapping[type[Any], Wake] | None = None,
         *,
+        component: str,
         workers: int = 4,
     ) -> None:
-        """Have every object of a kind decided about when it changes, and when another does that wakes it."""
-        cache = self.informer(type_).cache
+        """Have every object of a kind decided about when it changes, and when another does that wakes it.
 
-        def decided(key: Key, now: datetime) -> Decision:
-            thing = cache.get(key)
-            return Decision() if thing is None else decide(thing, World(self._caches, now, self._pace))
-
-        loop = self._loops[name] = Reconciler(
-            name, Decider(self._client, decided, self._caches).reconcile, workers=workers
-        )
+        Events about it come from this component.
+        """
+        announcer = self._announcers.setdefault(component, Announcer(self._client, component))
+        decider = Decider(self._client, type_, decide, self._caches, pace=self._pace, tell=announcer.tell)
+        loop = self._loops[name] = Reconciler(name, decider.reconcile, workers=workers)
         self._wake(loop, type_, lambda _world, thing: (thing.metadata.key,))
         for other, wake in (wakes or {}).items():
             self._wake(loop, other, wake)
@@ -77,6 +76,8 @@ class Loops:
         async with asyncio.TaskGroup() as group:
             for resource, informer in self.informers.items():
                 group.create_task(informer.run(), name=f"watch-{resource.plural}")
+            for component, announcer in self._announcers.items():
+                group.create_task(announcer.run(), name=f"events-{component}")
             for name, loop in self._loops.items():
                 group.create_task(loop.run(synced), name=name)
 

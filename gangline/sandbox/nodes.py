@@ -20,6 +20,7 @@ from gangline.contract.node import Taint
 from gangline.contract.pod import Quantity
 from gangline.contract.requests import amount_of
 from gangline.sandbox.objects import timestamp
+from gangline.sandbox.podlife import node_ip
 
 POD_SLOTS: Final = "110"
 KUBELET_LABEL: Final = "sandbox.gangline.dev/kubelet"
@@ -27,6 +28,14 @@ KUBELET_LABEL: Final = "sandbox.gangline.dev/kubelet"
 
 STOPPED_ANNOTATION: Final = "sandbox.gangline.dev/stopped"
 """A node with this annotation has a kubelet that does nothing: no pod moves, no lease is renewed."""
+
+KUBELET_CONDITIONS: Final = {
+    "MemoryPressure": ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    "DiskPressure": ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    "PIDPressure": ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    "Ready": ("KubeletReady", "kubelet is posting ready status"),
+}
+"""Reason and message of each condition while all is well; all but Ready are then False."""
 
 
 class ClusterFileError(ValueError):
@@ -87,15 +96,15 @@ def node_objects(group: NodeGroup, now: datetime) -> list[dict[str, Any]]:
     return [_node_object(group, name, now) for name in group.node_names]
 
 
-def ready_condition(now: datetime) -> dict[str, Any]:
-    """Build the condition by which a kubelet says that it works."""
+def node_status(name: str, now: datetime) -> dict[str, Any]:
+    """Build what a kubelet that works says of its node: conditions and addresses."""
+    times = {"lastHeartbeatTime": timestamp(now), "lastTransitionTime": timestamp(now)}
     return {
-        "type": "Ready",
-        "status": "True",
-        "reason": "KubeletReady",
-        "message": "simulated kubelet is ready",
-        "lastHeartbeatTime": timestamp(now),
-        "lastTransitionTime": timestamp(now),
+        "conditions": [
+            {"type": type_, "status": str(type_ == "Ready"), "reason": reason, "message": message, **times}
+            for type_, (reason, message) in KUBELET_CONDITIONS.items()
+        ],
+        "addresses": [{"type": "InternalIP", "address": node_ip(name)}, {"type": "Hostname", "address": name}],
     }
 
 
@@ -111,5 +120,5 @@ def _node_object(group: NodeGroup, name: str, now: datetime) -> dict[str, Any]:
             "annotations": group.annotations,
         },
         "spec": {"taints": [msgspec.to_builtins(taint) for taint in group.taints]} if group.taints else {},
-        "status": {"capacity": allocatable, "allocatable": allocatable, "conditions": [ready_condition(now)]},
+        "status": {"capacity": allocatable, "allocatable": allocatable, **node_status(name, now)},
     }

@@ -29,6 +29,7 @@ READY_DELAY_ANNOTATION: Final = "sandbox.gangline.dev/ready-delay-seconds"
 RUN_SECONDS_ANNOTATION: Final = "sandbox.gangline.dev/run-seconds"
 EXIT_CODE_ANNOTATION: Final = "sandbox.gangline.dev/exit-code"
 TERMINATED_BY_SIGNAL: Final = 143
+REJECTED: Final = "Pod was rejected: "
 FINISHED_PHASES: Final = ("Succeeded", "Failed")
 FIRST_BACKOFF_S: Final = 10.0
 LAST_BACKOFF_S: Final = 300.0
@@ -176,7 +177,7 @@ def rejected(rejection: Rejection, now: datetime) -> Status:
     return {
         "phase": "Failed",
         "reason": rejection.reason,
-        "message": f"Pod was rejected: {rejection.message}",
+        "message": REJECTED + rejection.message,
         "startTime": timestamp(now),
     }
 

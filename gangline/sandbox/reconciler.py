@@ -4,7 +4,6 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
-from datetime import datetime
 from typing import Any, Final, Generic, TypeVar, assert_never
 
 import structlog
@@ -17,10 +16,14 @@ from gangline.kube.client import Client
 from gangline.kube.clock import utc_now
 from gangline.kube.wire.errors import ApiError, Conflict, NotFound, is_another
 from gangline.kube.wire.resources import Resource
-from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
+from gangline.sandbox.actions import Action, Create, Decision, Delete, Note, Patch
+from gangline.sandbox.announcements import note_of
 from gangline.sandbox.cache import Cache
+from gangline.sandbox.objects import RESOURCES, Identified
+from gangline.sandbox.world import Pace, World
 
 K = TypeVar("K", bound=Hashable)
+T = TypeVar("T", bound=Identified)
 Seen = Callable[[], bool]
 """Tells whether the cache shows what was written."""
 
@@ -93,34 +96,45 @@ class Reconciler(Generic[K]):
         return RETRY.delay(attempt, random.random())  # noqa: S311 - jitter
 
 
-class Decider:
-    """Carries out what a pure function decides for a key, and asks it again only once the cache shows the result."""
+class Decider(Generic[T]):
+    """Carries out what a pure function decides for an object, and asks it again only once the caches show the result."""
 
     def __init__(
         self,
         client: Client,
-        decide: Callable[[Key, datetime], Decision],
+        type_: type[T],
+        decide: Callable[[T, World], Decision],
         caches: Mapping[Resource, Cache[Any]],
+        *,
+        pace: Pace,
+        tell: Callable[[T, Note], None],
     ) -> None:
         self._client = client
+        self._things: Cache[T] = caches[RESOURCES[type_]]
         self._decide = decide
         self._caches = caches
+        self._pace = pace
+        self._tell = tell
         self._writes = asyncio.Semaphore(CONCURRENT_WRITES)
         self._unseen: dict[Key, tuple[float, list[Seen]]] = {}
 
     async def reconcile(self, key: Key) -> float | None:
         """Decide and write; raise the first error, after everything has been tried."""
+        thing = self._things.get(key)
         if self._waits(key):
             return LOOK_AGAIN_S
-        decision = self._decide(key, utc_now())
-        if not decision.actions:
-            return decision.again_in_s
-        results = await self._perform(decision.actions)
-        seen = [result for result in results if not isinstance(result, ApiError)]
-        self._unseen[key] = (time.monotonic() + PATIENCE_S, seen)
-        errors = [result for result in results if isinstance(result, ApiError)]
-        if errors:
-            raise errors[0]
+        if thing is None:
+            return None
+        decision = self._decide(thing, World(self._caches, utc_now(), self._pace))
+        if decision.actions:
+            results = await self._perform(thing, decision.actions)
+            seen = [result for result in results if not isinstance(result, ApiError)]
+            self._unseen[key] = (time.monotonic() + PATIENCE_S, seen)
+            for result in results:
+                if isinstance(result, ApiError):
+                    raise result
+        for note in decision.notes:
+            self._tell(thing, note)
         return decision.again_in_s
 
     def _waits(self, key: Key) -> bool:
@@ -131,31 +145,39 @@ class Decider:
         self._unseen[key] = (until, unseen)
         return True
 
-    async def _perform(self, actions: tuple[Action, ...]) -> list[Seen | ApiError]:
+    async def _perform(self, thing: T, actions: tuple[Action, ...]) -> list[Seen | ApiError]:
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._attempt(action), name=f"{type(action).__name__}-{index}")
+                group.create_task(self._attempt(thing, action), name=f"{type(action).__name__}-{index}")
                 for index, action in enumerate(actions)
             ]
         return [task.result() for task in tasks]
 
-    async def _attempt(self, action: Action) -> Seen | ApiError:
+    async def _attempt(self, thing: T, action: Action) -> Seen | ApiError:
         async with self._writes:
             try:
-                return await self._write(action)
-            except NotFound as error:
-                return error if isinstance(action, Create) else _at_once
+                return await self._write(thing, action)
             except ApiError as error:
-                return _at_once if NAMESPACE_TERMINATING in error.causes or is_another(error) else error
+                is_settled = isinstance(error, NotFound) and not isinstance(action, Create)
+                if is_settled or NAMESPACE_TERMINATING in error.causes or is_another(error):
+                    return _at_once
+                self._announce(thing, action, "", error)
+                return error
 
-    async def _write(self, action: Action) -> Seen:
+    async def _write(self, thing: T, action: Action) -> Seen:
         cache = self._caches.get(action.resource)
         before = None if isinstance(action, Create) else _version(cache, action.key)
         reply = await perform(self._client, action)
+        key = reply.key if isinstance(action, Create) else action.key
+        self._announce(thing, action, key.name)
         if cache is None or reply.resource_version == before:
             return _at_once
-        key = reply.key if isinstance(action, Create) else action.key
         return lambda: _version(cache, key) != before
+
+    def _announce(self, thing: T, action: Action, name: str, error: ApiError | None = None) -> None:
+        note = note_of(thing, action, name, error)
+        if note is not None:
+            self._tell(thing, note)
 
 
 async def perform(client: Client, action: Action) -> ObjectMeta:

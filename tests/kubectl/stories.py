@@ -4,9 +4,6 @@ from typing import Any, Final
 
 from tests.kubectl.story import Object, Story, step
 
-EVENTS_OF_CONTROLLERS: Final = {
-    r"^Events:|^  Type  Reason|^  ----  ------  ----  ----|^  Normal  ": "the sandbox's controllers write no events"
-}
 NO_TEXTS: Final = {r"^  (?![a-z]\w*  <)|^$": "built-in types are carried without their texts"}
 LAST_APPLIED: Final = {r'"kind":"PodGroup"': "server-side apply does not renew the annotation of client-side apply"}
 NO_ROOT_CA: Final = {
@@ -110,6 +107,7 @@ READING: Final = Story(
         step("get pods --chunk-size=1", row="get --chunk-size"),
         step("get pod a -w", row="get -w", meanwhile=("label pod a x=1", "label pod a x=2 --overwrite"), lines=4),
         step("get pods -o name -w", row="get -w", meanwhile=("label pod a x=3 --overwrite",), lines=3),
+        step("get events", until="(?s)Container started.*Container started"),
         step("describe pod a", row="describe pod"),
         step("describe pods", row="describe pod"),
         step("get --raw /api/v1/namespaces/reading/pods/nobody", row="get --raw", code=1),
@@ -188,7 +186,7 @@ WORKLOADS: Final = Story(
         step("get deployments,replicasets,pods", row="get of several kinds"),
         step("get deployment web -o wide", row="get -o wide"),
         step("get deployment web -o yaml", row="get -o yaml"),
-        step("describe deployment web", row="describe deployment", but=EVENTS_OF_CONTROLLERS),
+        step("describe deployment web", row="describe deployment", until="ScalingReplicaSet"),
         step("scale deployment web --replicas=3", row="scale"),
         step("wait deployment web --for=jsonpath={.status.readyReplicas}=3 --timeout=20s", row="wait --for=jsonpath"),
         step("scale deployment web --replicas=1 --current-replicas=7", row="scale", code=1),
@@ -205,7 +203,7 @@ WORKLOADS: Final = Story(
         step("get deployments,replicasets,pods", row="delete --cascade=foreground", until="No resources"),
         step("create -f -", _workload("apps/v1", "ReplicaSet", "crew"), row="create -f"),
         step("wait rs crew --for=jsonpath={.status.readyReplicas}=2 --timeout=20s", row="wait --for=jsonpath"),
-        step("describe rs crew", row="describe replicaset", but=EVENTS_OF_CONTROLLERS),
+        step("describe rs crew", row="describe replicaset", until="(?s)Created pod.*Created pod"),
         step("delete rs crew --cascade=orphan", row="delete --cascade=orphan"),
         step("get pods", row="delete --cascade=orphan", until="(?s)Running.*Running"),
         step("delete pods --all", row="delete --all", is_sorted=True),
@@ -214,7 +212,7 @@ WORKLOADS: Final = Story(
             "rollout status statefulset team --timeout=30s", row="rollout status", but={"^Waiting": "depends on time"}
         ),
         step("get statefulset,pods", row="get of several kinds"),
-        step("describe statefulset team", row="describe statefulset", but=EVENTS_OF_CONTROLLERS),
+        step("describe statefulset team", row="describe statefulset", until="team-1 in StatefulSet team successful"),
         step("scale statefulset team --replicas=1", row="scale"),
         step("wait pod/team-1 --for=delete --timeout=20s", row="wait --for=delete"),
     ),
@@ -228,7 +226,7 @@ JOBS: Final = Story(
         step("get jobs", row="get"),
         step("get jobs,pods -o wide", row="get -o wide"),
         step("get job sum -o yaml", row="get -o yaml"),
-        step("describe job sum", row="describe job", but=EVENTS_OF_CONTROLLERS),
+        step("describe job sum", row="describe job", until="Job completed"),
         step("create job made --image=i --dry-run=server", row="create"),
         step("delete job sum", row="delete"),
         step("get pods", row="delete", until="No resources"),
@@ -300,8 +298,8 @@ NODES: Final = Story(
         step(
             "describe node shelf",
             row="describe node",
+            until="RegisteredNode",
             but={
-                **EVENTS_OF_CONTROLLERS,
                 r"beta.kubernetes.io|kubernetes.io/arch=": "no controller adds the labels of older versions",
                 r"^Annotations:": "no controller notes how long kubelets may cache secrets",
                 r"^Lease:|HolderIdentity|AcquireTime|RenewTime": "leases are there in `gangline sandbox`, not in tests",

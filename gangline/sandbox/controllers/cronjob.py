@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from msgspec import structs
 
 from gangline.sandbox import schedules
-from gangline.sandbox.actions import Action, Create, Decision, Delete, delete, set_status
+from gangline.sandbox.actions import Action, Create, Decision, Delete, Note, delete, set_status
 from gangline.sandbox.controllers.job import ended
 from gangline.sandbox.controllers.ownership import controlled, create_child, owner_reference
 from gangline.sandbox.objects import CronJob, CronJobStatus, Job, timestamp
@@ -22,6 +22,10 @@ SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 ORDER_S: Final = 60.0
 """Two times of a schedule are never nearer: a Job's name is its minute."""
 
+ALREADY_ACTIVE: Final = Note(
+    "JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid"
+)
+
 
 def decide(owner: CronJob, world: World) -> Decision:
     """Say which Jobs to start and which to remove, and what the status is. Raises ValueError for a schedule."""
@@ -31,13 +35,25 @@ def decide(owner: CronJob, world: World) -> Decision:
     running = [job for job in jobs if not ended(job)]
     due, next_s = (None, None) if owner.spec.suspend else _times(owner, world)
     waits = owner.spec.concurrency_policy == "Forbid" and running
+    notes = list(_notes(owner, jobs))
+    if due is not None and waits:
+        notes.append(ALREADY_ACTIVE)
     if due is not None and (waits or any(job.metadata.name == _name(owner, due) for job in jobs)):
         due = None
     actions: list[Action] = [*_surplus(owner, jobs), *set_status(owner, _status(owner, jobs, due, world))]
     if due is not None:
         actions += [_remove(job) for job in running if owner.spec.concurrency_policy == "Replace"]
         actions.append(_make(owner, due))
-    return Decision(actions=tuple(actions), again_in_s=next_s)
+    return Decision(actions=tuple(actions), notes=tuple(notes), again_in_s=next_s)
+
+
+def _notes(owner: CronJob, jobs: list[Job]) -> Iterator[Note]:
+    """Say which Jobs have ended since the status was written."""
+    active = {each["uid"] for each in owner.status.active or ()}
+    for job in jobs:
+        if job.metadata.uid in active and ended(job):
+            end = "Complete" if ended(job, "Complete") else "Failed"
+            yield Note("SawCompletedJob", f"Saw completed job: {job.metadata.name}, condition: {end}")
 
 
 def _times(owner: CronJob, world: World) -> tuple[datetime | None, float | None]:

@@ -11,7 +11,7 @@ import msgspec
 from gangline.contract.conditions import merged
 from gangline.contract.meta import Condition, Key
 from gangline.contract.names import POD_TEMPLATE_HASH_LABEL
-from gangline.sandbox.actions import Action, Create, Decision, Patch, amend, delete, set_status
+from gangline.sandbox.actions import Action, Create, Decision, Note, Patch, amend, delete, set_status
 from gangline.sandbox.controllers import rollout
 from gangline.sandbox.controllers.ownership import claim, controlled, create_child
 from gangline.sandbox.objects import RESOURCES, Deployment, DeploymentStatus, ReplicaSet, RunPod
@@ -28,9 +28,12 @@ def decide(owner: Deployment, world: World) -> Decision:
     sets = sorted(claimed.children, key=_age)
     new = next((each for each in sets if _template_of(each) == owner.spec.template), None)
     old = [each for each in sets if each is not new]
-    changes = () if owner.metadata.deletion_timestamp or claimed.actions else _roll(owner, new, old, world)
+    changes: tuple[Action, ...] = ()
+    notes: tuple[Note, ...] = ()
+    if not (owner.metadata.deletion_timestamp or claimed.actions):
+        changes, notes = _roll(owner, new, old, world)
     status = set_status(owner, _status(owner, new, sets, world.now), "terminatingReplicas", times="lastUpdateTime")
-    return Decision(actions=(*claimed.actions, *changes, *(status or _revise(owner, new, old))))
+    return Decision(actions=(*claimed.actions, *changes, *(status or _revise(owner, new, old))), notes=notes)
 
 
 def wake_owner_of_pod(world: World, pod: RunPod) -> list[Key]:
@@ -41,20 +44,32 @@ def wake_owner_of_pod(world: World, pod: RunPod) -> list[Key]:
     return [Key(pod.metadata.namespace, owner.name)] if owner is not None and owner.kind == Deployment.__name__ else []
 
 
-def _roll(owner: Deployment, new: ReplicaSet | None, old: list[ReplicaSet], world: World) -> tuple[Action, ...]:
+def _roll(
+    owner: Deployment, new: ReplicaSet | None, old: list[ReplicaSet], world: World
+) -> tuple[tuple[Action, ...], tuple[Note, ...]]:
     spec = owner.spec
     sets = [*old, new] if new else old
     old_pods = sum(not is_finished(pod) for each in old for pod in controlled(each, world.all(RunPod)))
     if spec.paused:
         scale = rollout.rescale_paused(spec, sets)
     elif new is None:
-        return (_make_replica_set(owner, old, rollout.wanted_at_first(spec, old, old_pods=old_pods)),)
+        first = rollout.wanted_at_first(spec, old, old_pods=old_pods)
+        create = _make_replica_set(owner, old, first)
+        return (create,), (_scaled(create.body["metadata"]["name"], 0, first),) if first else ()
     else:
         scale = rollout.rescale(spec, new, old, old_pods=old_pods)
-    scaled = tuple(
-        amend(each, spec={"replicas": scale[each.metadata.uid]}) for each in sets if each.metadata.uid in scale
+    chosen = [each for each in sets if each.metadata.uid in scale]
+    if not chosen:
+        return _trim_history(owner, new, old), ()
+    return (
+        tuple(amend(each, spec={"replicas": scale[each.metadata.uid]}) for each in chosen),
+        tuple(_scaled(each.metadata.name, each.spec.replicas, scale[each.metadata.uid]) for each in chosen),
     )
-    return scaled or _trim_history(owner, new, old)
+
+
+def _scaled(name: str, before: int, after: int) -> Note:
+    way = "up" if after > before else "down"
+    return Note("ScalingReplicaSet", f"Scaled {way} replica set {name} from {before} to {after}")
 
 
 def template_hash(template: dict[str, Any]) -> str:

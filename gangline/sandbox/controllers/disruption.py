@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from gangline.contract.meta import Key
 from gangline.contract.selectors import label_selector_matches
-from gangline.sandbox.actions import Decision, set_status
+from gangline.sandbox.actions import Decision, Note, set_status
 from gangline.sandbox.controllers.pods import is_active
 from gangline.sandbox.controllers.rollout import resolved
 from gangline.sandbox.objects import Budget, BudgetStatus, RunPod
@@ -13,6 +13,7 @@ from gangline.sandbox.podlife import ready_since
 from gangline.sandbox.world import World
 
 SHOWN_ZEROS = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods", "observedGeneration")
+NO_PODS = Note("NoPods", "No matching pods found")
 
 
 def decide(budget: Budget, world: World) -> Decision:
@@ -26,7 +27,8 @@ def decide(budget: Budget, world: World) -> Decision:
     ]
     status = _status(budget, pods)
     disrupted = dict.fromkeys(budget.status.disrupted_pods or {}) | (status.disrupted_pods or {})
-    return Decision(actions=set_status(budget, status, *SHOWN_ZEROS, disruptedPods=disrupted or None))
+    written = set_status(budget, status, *SHOWN_ZEROS, disruptedPods=disrupted or None)
+    return Decision(actions=written, notes=(NO_PODS,) if written and not pods else ())
 
 
 def wake_budgets_of(world: World, pod: RunPod) -> Iterable[Key]:

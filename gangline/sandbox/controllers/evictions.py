@@ -6,7 +6,7 @@ from typing import Any
 
 from gangline.contract.meta import Key
 from gangline.contract.selectors import tolerates
-from gangline.sandbox.actions import Decision, Patch, delete, report
+from gangline.sandbox.actions import Decision, Note, Patch, delete, report
 from gangline.sandbox.controllers.nodes import has_condition
 from gangline.sandbox.controllers.pods import is_active
 from gangline.sandbox.objects import RunNode, RunPod, TimedTaint, timestamp
@@ -65,7 +65,8 @@ def _leave(pod: RunPod, node: RunNode, world: World) -> Decision:
     if left_s is None or left_s > 0:
         return Decision(again_in_s=left_s)
     why = ("DisruptionTarget", "True", "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
-    return Decision(actions=(_told(pod, world, *why), delete(pod)))
+    note = Note("TaintManagerEviction", f"Marking for deletion Pod {pod.metadata.key}")
+    return Decision(actions=(_told(pod, world, *why), delete(pod)), notes=(note,))
 
 
 def _left_s(pod: RunPod, node: RunNode, world: World) -> float | None:

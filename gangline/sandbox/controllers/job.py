@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from gangline.contract.conditions import merged
 from gangline.contract.meta import Condition
-from gangline.sandbox.actions import Action, Decision, delete, set_status
+from gangline.sandbox.actions import Action, Decision, Note, delete, set_status
 from gangline.sandbox.controllers import failurepolicy, indexed
 from gangline.sandbox.controllers.ownership import controlled
 from gangline.sandbox.controllers.pods import BURST, is_active, make_pod, removal_order
@@ -105,7 +105,8 @@ class Jobs:
         status = _status(job, count, verdict, world.now)
         written = set_status(job, status, "ready", "terminating", times="lastProbeTime", uncountedTerminatedPods={})
         waits = [wait for wait in (again_in_s, left_s) if wait is not None]
-        return Decision(actions=(*actions, *written), again_in_s=min(waits, default=None))
+        notes = _notes(job, status) if written else ()
+        return Decision(actions=(*actions, *written), notes=notes, again_in_s=min(waits, default=None))
 
 
 def _fill(job: Job, count: Count, tally: Tally, world: World) -> tuple[tuple[Action, ...], float | None]:
@@ -244,6 +245,24 @@ def _conditions(job: Job, verdict: Verdict | None, *, is_over: bool) -> tuple[Co
     if any(condition.type == "Suspended" for condition in job.status.conditions or ()):
         return (Condition(type="Suspended", status="False", reason="JobResumed", message="Job resumed"),)
     return ()
+
+
+def _notes(job: Job, status: JobStatus) -> tuple[Note, ...]:
+    """Say which conditions have become true, or no more."""
+    before = {(each.type, each.status) for each in job.status.conditions or ()}
+    new = [each for each in status.conditions or () if (each.type, each.status) not in before]
+    return tuple(note for each in new if (note := _note(each)) is not None)
+
+
+def _note(condition: Condition) -> Note | None:
+    match condition.type, condition.status:
+        case "Complete", "True":
+            return Note("Completed", "Job completed")
+        case "Failed", "True":
+            return Note(condition.reason or "", condition.message or "", "Warning")
+        case "Suspended", is_suspended:
+            return Note("Suspended" if is_suspended == "True" else "Resumed", condition.message or "")
+    return None
 
 
 def _expire(job: Job, world: World) -> Decision:

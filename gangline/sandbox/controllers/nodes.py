@@ -6,9 +6,12 @@ A node whose lease has run out gets the condition Ready=Unknown. A node that nev
 from datetime import timedelta
 from typing import Any, Final
 
+from msgspec import structs
+
 from gangline.contract.meta import Key
-from gangline.sandbox.actions import Decision, amend, report
+from gangline.sandbox.actions import Decision, Note, amend, report
 from gangline.sandbox.kubelet import LEASE_NAMESPACE
+from gangline.sandbox.nodes import KUBELET_CONDITIONS
 from gangline.sandbox.objects import Lease, RunNode, TimedTaint, timestamp
 from gangline.sandbox.world import World
 
@@ -29,13 +32,30 @@ MARGIN_S: Final = 0.01
 """A deadline is looked at a little after it."""
 
 
-def decide(node: RunNode, world: World) -> Decision:
-    """Say what a silent node's condition is, and which taints follow from conditions."""
-    if node.metadata.deletion_timestamp:
-        return Decision()
+class Nodes:
+    """Decides for every node; remembers which it has met."""
+
+    def __init__(self) -> None:
+        self._met: set[str] = set()
+
+    def decide(self, node: RunNode, world: World) -> Decision:
+        """Say what a silent node's conditions are, and which taints follow from conditions."""
+        if node.metadata.deletion_timestamp:
+            return Decision()
+        decision = _decide(node, world)
+        if node.metadata.uid in self._met:
+            return decision
+        self._met.add(node.metadata.uid)
+        name = node.metadata.name
+        note = Note("RegisteredNode", f"Node {name} event: Registered Node {name} in Controller")
+        return structs.replace(decision, notes=(note, *decision.notes))
+
+
+def _decide(node: RunNode, world: World) -> Decision:
     left_s = _lease_left_s(node, world)
     if left_s is not None and left_s <= 0 and not has_condition(node, "Ready", "Unknown"):
-        return Decision(actions=(report(node, conditions=[_silent(world)]),))
+        note = Note("NodeNotReady", f"Node {node.metadata.name} status is now: NodeNotReady")
+        return Decision(actions=(report(node, conditions=_silent(node, world)),), notes=(note,))
     wanted = _wanted_taints(node)
     kept = [each for each in node.spec.taints or () if each.key not in OURS or (each.key, each.effect) in wanted]
     missing = sorted(wanted - {(each.key, each.effect) for each in kept})
@@ -71,14 +91,18 @@ def _wanted_taints(node: RunNode) -> set[tuple[str, str]]:
     return wanted | ({(UNSCHEDULABLE, "NoSchedule")} if node.spec.unschedulable else set())
 
 
-def _silent(world: World) -> dict[str, Any]:
-    return {
-        "type": "Ready",
-        "status": "Unknown",
-        "reason": "NodeStatusUnknown",
-        "message": "Kubelet stopped posting node status.",
-        "lastTransitionTime": timestamp(world.now),
-    }
+def _silent(node: RunNode, world: World) -> list[dict[str, Any]]:
+    types = {"Ready", *(each.type for each in node.status.conditions or ())} & set(KUBELET_CONDITIONS)
+    return [
+        {
+            "type": type_,
+            "status": "Unknown",
+            "reason": "NodeStatusUnknown",
+            "message": "Kubelet stopped posting node status.",
+            "lastTransitionTime": timestamp(world.now),
+        }
+        for type_ in sorted(types)
+    ]
 
 
 def _written(taint: TimedTaint) -> dict[str, Any]:

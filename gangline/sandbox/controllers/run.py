@@ -19,6 +19,7 @@ from gangline.sandbox.controllers.evictions import Evictions
 from gangline.sandbox.controllers.gc import Collector
 from gangline.sandbox.controllers.job import Jobs
 from gangline.sandbox.controllers.namespace import NamespaceEnder
+from gangline.sandbox.controllers.nodes import Nodes
 from gangline.sandbox.loops import Loops, Wake, owners
 from gangline.sandbox.objects import (
     RESOURCES,
@@ -46,18 +47,34 @@ async def run_controllers(client: Client, *, pace: Pace | None = None) -> None:
     loops.informer(RunPod).listen(jobs.observe)
     loops.informer(Job).listen(jobs.forget)
     replica_sets_of = owners(ReplicaSet, lambda owner: owner.spec.selector)
-    loops.add("replicasets", ReplicaSet, replicaset.decide, {RunPod: replica_sets_of})
+    loops.add(
+        "replicasets", ReplicaSet, replicaset.decide, {RunPod: replica_sets_of}, component="replicaset-controller"
+    )
     deployments_of = owners(Deployment, lambda owner: owner.spec.selector)
     wakers: Mapping[type[Any], Wake] = {ReplicaSet: deployments_of, RunPod: deployment.wake_owner_of_pod}
-    loops.add("deployments", Deployment, deployment.decide, wakers)
+    loops.add("deployments", Deployment, deployment.decide, wakers, component="deployment-controller")
     stateful_sets_of = owners(StatefulSet, lambda owner: owner.spec.selector)
-    loops.add("statefulsets", StatefulSet, statefulset.decide, {RunPod: stateful_sets_of})
-    loops.add("jobs", Job, jobs.decide, {RunPod: owners(Job)})
-    loops.add("cronjobs", CronJob, cronjob.decide, {Job: owners(CronJob)})
-    loops.add("budgets", Budget, disruption.decide, {RunPod: disruption.wake_budgets_of})
-    loops.add("nodes", RunNode, nodes.decide, {Lease: nodes.wake_node_of})
-    loops.add("evictions", RunPod, Evictions().decide, {RunNode: evictions.wake_pods_of})
-    loops.add("service-accounts", Namespace, namespace.decide, {ServiceAccount: namespace.wake_namespace_of})
+    loops.add(
+        "statefulsets", StatefulSet, statefulset.decide, {RunPod: stateful_sets_of}, component="statefulset-controller"
+    )
+    loops.add("jobs", Job, jobs.decide, {RunPod: owners(Job)}, component="job-controller")
+    loops.add("cronjobs", CronJob, cronjob.decide, {Job: owners(CronJob)}, component="cronjob-controller")
+    loops.add("budgets", Budget, disruption.decide, {RunPod: disruption.wake_budgets_of}, component="controllermanager")
+    loops.add("nodes", RunNode, Nodes().decide, {Lease: nodes.wake_node_of}, component="node-controller")
+    loops.add(
+        "evictions",
+        RunPod,
+        Evictions().decide,
+        {RunNode: evictions.wake_pods_of},
+        component="taint-eviction-controller",
+    )
+    loops.add(
+        "service-accounts",
+        Namespace,
+        namespace.decide,
+        {ServiceAccount: namespace.wake_namespace_of},
+        component="serviceaccount-controller",
+    )
     collector = Collector(client, loops.informers)
     ender = NamespaceEnder(client, loops.informer(Namespace), collector.served)
     async with asyncio.TaskGroup() as group:

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gangline.sandbox.actions import Patch
-from gangline.sandbox.controllers import nodes
 from gangline.sandbox.controllers.evictions import Evictions
+from gangline.sandbox.controllers.nodes import Nodes
 from gangline.sandbox.kubelet import LEASE_NAMESPACE
 from gangline.sandbox.objects import Lease, RunNode, RunPod, timestamp
 from gangline.sandbox.world import Pace
@@ -44,8 +44,8 @@ UNREACHABLE, NOT_READY = "node.kubernetes.io/unreachable", "node.kubernetes.io/n
 
 
 def test_a_node_whose_lease_has_run_out_is_unknown() -> None:
-    early = nodes.decide(node(), world_of(lease(renewed=0), now=later(39)))
-    (patch,) = patches(nodes.decide(node(), world_of(lease(renewed=0), now=later(41))), "status")
+    early = Nodes().decide(node(), world_of(lease(renewed=0), now=later(39)))
+    (patch,) = patches(Nodes().decide(node(), world_of(lease(renewed=0), now=later(41))), "status")
 
     assert not early.actions
     assert early.again_in_s == pytest.approx(1, abs=0.1)
@@ -67,7 +67,7 @@ def test_a_node_whose_lease_has_run_out_is_unknown() -> None:
     ],
 )
 def test_taints_follow_conditions(seen: RunNode, expected: list[tuple[str, str]] | None) -> None:
-    decision = nodes.decide(seen, world_of(seen))
+    decision = Nodes().decide(seen, world_of(seen))
     written = [
         each.body["spec"]["taints"] or []
         for each in decision.actions

@@ -2,21 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import datetime
+from typing import Any
 
 import pytest
 
 from gangline.contract.meta import Key
 from gangline.kube.client import Client, connect
 from gangline.kube.wire.errors import ApiError, NotFound
-from gangline.kube.wire.resources import PODS
-from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
+from gangline.kube.wire.resources import PODS, REPLICA_SETS, Resource
+from gangline.sandbox.actions import Action, Create, Decision, Delete, Note, Patch
 from gangline.sandbox.cache import Cache
 from gangline.sandbox.cluster import Sandbox
-from gangline.sandbox.objects import RunPod
+from gangline.sandbox.objects import ReplicaSet, RunPod
 from gangline.sandbox.reconciler import Decider, Reconciler
+from gangline.sandbox.world import Pace, World
+from tests.support.workloads import cache_of, replica_set
 
 KEY = Key("default", "a")
+OWNER = replica_set("web", 1)
 
 
 @pytest.fixture
@@ -26,15 +29,26 @@ async def client() -> AsyncIterator[Client]:
 
 
 class Script:
-    """Decides the same actions each time, and counts."""
+    """Decides the same actions each time, and counts; what it decides about is `OWNER`."""
 
-    def __init__(self, *actions: Action) -> None:
+    def __init__(self, *actions: Action, notes: tuple[Note, ...] = ()) -> None:
         self.actions = actions
+        self.notes = notes
         self.asked = 0
+        self.told: list[Note] = []
 
-    def decide(self, _key: Key, _now: datetime) -> Decision:
+    def decide(self, _owner: ReplicaSet, _world: World) -> Decision:
         self.asked += 1
-        return Decision(actions=self.actions)
+        return Decision(actions=self.actions, notes=self.notes)
+
+    def decider(self, client: Client, pods: Cache[RunPod] | None = None) -> Decider[ReplicaSet]:
+        """Carries out what this decides."""
+        caches: dict[Resource, Cache[Any]] = {REPLICA_SETS: cache_of(OWNER)}
+        if pods is not None:
+            caches[PODS] = pods
+        return Decider(
+            client, ReplicaSet, self.decide, caches, pace=Pace(), tell=lambda _owner, note: self.told.append(note)
+        )
 
 
 def create(name: str) -> Create:
@@ -50,15 +64,15 @@ async def read(client: Client, name: str) -> RunPod:
 async def test_nothing_is_decided_until_the_cache_shows_the_new_object(client: Client) -> None:
     cache: Cache[RunPod] = Cache()
     script = Script(create("a"))
-    decider = Decider(client, script.decide, {PODS: cache})
+    decider = script.decider(client, cache)
 
-    await decider.reconcile(KEY)
-    assert await decider.reconcile(KEY) is not None
+    await decider.reconcile(OWNER.metadata.key)
+    assert await decider.reconcile(OWNER.metadata.key) is not None
     assert script.asked == 1
 
     cache.put(await read(client, "a"))
     script.actions = ()
-    await decider.reconcile(KEY)
+    await decider.reconcile(OWNER.metadata.key)
     assert script.asked == 2
 
 
@@ -68,14 +82,14 @@ async def test_nothing_is_decided_until_the_cache_shows_the_deletion(client: Cli
     cache: Cache[RunPod] = Cache()
     cache.put(pod)
     script = Script(Delete(resource=PODS, key=KEY, uid=pod.metadata.uid, grace_period_s=0))
-    decider = Decider(client, script.decide, {PODS: cache})
+    decider = script.decider(client, cache)
 
-    await decider.reconcile(KEY)
-    await decider.reconcile(KEY)
+    await decider.reconcile(OWNER.metadata.key)
+    await decider.reconcile(OWNER.metadata.key)
     assert script.asked == 1
 
     cache.remove(KEY)
-    await decider.reconcile(KEY)
+    await decider.reconcile(OWNER.metadata.key)
     assert script.asked == 2
 
 
@@ -84,10 +98,10 @@ async def test_patch_that_changes_nothing_is_not_waited_for(client: Client) -> N
     cache: Cache[RunPod] = Cache()
     cache.put(await read(client, "a"))
     script = Script(Patch(resource=PODS, key=KEY, body={"metadata": {}}))
-    decider = Decider(client, script.decide, {PODS: cache})
+    decider = script.decider(client, cache)
 
-    await decider.reconcile(KEY)
-    await decider.reconcile(KEY)
+    await decider.reconcile(OWNER.metadata.key)
+    await decider.reconcile(OWNER.metadata.key)
 
     assert script.asked == 2
 
@@ -95,10 +109,10 @@ async def test_patch_that_changes_nothing_is_not_waited_for(client: Client) -> N
 async def test_one_failed_write_does_not_keep_the_others_from_being_made(client: Client) -> None:
     await client.create(PODS, "default", create("taken").body)
     script = Script(create("taken"), create("free"), Delete(resource=PODS, key=Key("default", "gone"), uid="uid"))
-    decider = Decider(client, script.decide, {PODS: Cache()})
+    decider = script.decider(client)
 
     with pytest.raises(ApiError) as caught:
-        await decider.reconcile(KEY)
+        await decider.reconcile(OWNER.metadata.key)
 
     assert "taken" in str(caught.value)
     assert (await read(client, "free")).metadata.name == "free"
@@ -151,7 +165,23 @@ async def test_reconciler_comes_back_when_asked_to_and_waits_for_what_it_rests_o
 async def test_a_patch_that_meets_another_pod_of_the_name_has_nothing_left_to_do(client: Client) -> None:
     await client.create(PODS, "default", create("a").body)
     body = {"metadata": {"uid": "of-the-one-before"}, "status": {"phase": "Running"}}
-    decider = Decider(client, Script(Patch(resource=PODS, key=KEY, body=body, subresource="status")).decide, {})
+    decider = Script(Patch(resource=PODS, key=KEY, body=body, subresource="status")).decider(client)
 
-    assert await decider.reconcile(KEY) is None
+    assert await decider.reconcile(OWNER.metadata.key) is None
     assert (await read(client, "a")).status.phase == "Pending"
+
+
+async def test_what_became_of_each_child_is_told_and_the_rest_once_all_is_written(client: Client) -> None:
+    await client.create(PODS, "default", create("taken").body)
+    script = Script(create("free"), create("taken"), notes=(Note("Done", "all is well"),))
+
+    with pytest.raises(ApiError):
+        await script.decider(client).reconcile(OWNER.metadata.key)
+    assert sorted(script.told, key=lambda note: note.type) == [
+        Note("SuccessfulCreate", "Created pod: free"),
+        Note("FailedCreate", 'Error creating: pods "taken" already exists', "Warning"),
+    ]
+
+    script.actions = (Delete(resource=PODS, key=Key("default", "free"), uid=(await read(client, "free")).metadata.uid),)
+    await script.decider(client).reconcile(OWNER.metadata.key)
+    assert script.told[2:] == [Note("SuccessfulDelete", "Deleted pod: free"), Note("Done", "all is well")]

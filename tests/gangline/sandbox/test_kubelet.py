@@ -241,7 +241,13 @@ def test_ready_node_needs_nothing_and_another_is_made_ready() -> None:
 
     assert decided_node(NODE) == Decision()
     status = status_of(decided_node(bare).actions)
-    assert status["conditions"][0]["type"] == "Ready"
+    assert {each["type"]: each["status"] for each in status["conditions"]} == {
+        "MemoryPressure": "False",
+        "DiskPressure": "False",
+        "PIDPressure": "False",
+        "Ready": "True",
+    }
+    assert [each["type"] for each in status["addresses"]] == ["InternalIP", "Hostname"]
     assert status["allocatable"]["pods"] == "110"
 
 
