@@ -83,25 +83,34 @@ def unrecognized(noun: str, problem: str, body: bytes) -> failures.Failure:
     return failures.bad_request(f"the object provided is unrecognized (must be of type {noun}): {problem} ({shown})")
 
 
-def reviewed(kind: Kind, new: Object, old: Object | None, subresource: str = "") -> tuple[list[str], list[Cause]]:
-    """Prune, default and check `new` in place; return its unknown fields and what breaks its schema."""
-    typed = Walk(typed=True)
+def reviewed(
+    kind: Kind, new: Object, old: Object | None, policy: FieldValidation, subresource: str = ""
+) -> tuple[tuple[str, ...], list[Cause]]:
+    """Prune, default and check `new` in place; return warnings, and what breaks its schema. Raises 400."""
+    typed, structural = Walk(typed=True), Walk(typed=False)
     try:
-        if not kind.custom:
+        if kind.custom:
+            typed.visit(new["metadata"], (old or {}).get("metadata"), {"$ref": OBJECT_META}, "metadata")
+        else:
             typed.visit(new, old, {"$ref": definition_of(kind.api_version, kind.kind)})
-            return typed.findings.unknown, typed.findings.causes
-        before = (old or {}).get("metadata")
-        typed.visit(new["metadata"], before, {"$ref": OBJECT_META}, "metadata")
     except Undecodable as problem:
         raise UndecodableBody(kind, str(problem)) from problem
-    structural = Walk(typed=False)
-    metadata = new.pop("metadata")
-    structural.visit(new, {**old, "metadata": None} if old else None, kind.schema or {})
-    new["metadata"] = metadata
-    causes = structural.findings.causes
-    if subresource == "status":  # which is checked as if it stood alone
+    if kind.custom:
+        metadata = new.pop("metadata")
+        structural.visit(new, {**old, "metadata": None} if old else None, kind.schema or {})
+        new["metadata"] = metadata
+    causes = typed.causes + structural.causes
+    if kind.custom and subresource == "status":  # which is checked as if it stood alone
         causes = [cause._replace(message=cause.message.replace("status.", "", 1)) for cause in causes]
-    return typed.findings.unknown + structural.findings.unknown, causes
+    return _complaints(kind, typed.unknown + structural.unknown, policy), causes
+
+
+def _complaints(kind: Kind, paths: list[str], policy: FieldValidation) -> tuple[str, ...]:
+    """Return warnings about unknown fields, or refuse them with 400."""
+    complaints = tuple(f'unknown field "{path}"' for path in paths)
+    if complaints and policy is FieldValidation.STRICT:
+        raise UndecodableBody(kind, "strict decoding error: " + ", ".join(complaints))
+    return complaints if policy is FieldValidation.WARN else ()
 
 
 class UndecodableBody(failures.Failure):
@@ -111,11 +120,3 @@ class UndecodableBody(failures.Failure):
         text = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {problem}'
         super().__init__(400, text)
         self.problem = problem
-
-
-def unknown_fields(kind: Kind, paths: list[str], policy: FieldValidation) -> tuple[str, ...]:
-    """Return warnings about unknown fields, or refuse them with 400."""
-    complaints = tuple(f'unknown field "{path}"' for path in paths)
-    if complaints and policy is FieldValidation.STRICT:
-        raise UndecodableBody(kind, "strict decoding error: " + ", ".join(complaints))
-    return complaints if policy is FieldValidation.WARN else ()

@@ -63,8 +63,7 @@ class Verbs:
         new = bodies.check_envelope(kind, target.namespace, body)
         if "status" in kind.subresources and not kind.keeps_first_status:
             new.pop("status", None)
-        unknown, causes = bodies.reviewed(kind, new, None)
-        warnings = bodies.unknown_fields(kind, unknown, options.field_validation)
+        warnings, causes = bodies.reviewed(kind, new, None, options.field_validation)
         meta = new["metadata"]
         self._check_namespace(target, meta)
         given_version = meta.get("resourceVersion")
@@ -140,8 +139,7 @@ class Verbs:
         updates.check_identity(target, new["metadata"], old["metadata"])
         updates.keep_metadata(target, new["metadata"], old["metadata"])
         new = updates.isolated(kind, target.subresource, new, old)
-        unknown, causes = bodies.reviewed(kind, new, old, target.subresource)
-        warnings = bodies.unknown_fields(kind, unknown, options.field_validation)
+        warnings, causes = bodies.reviewed(kind, new, old, options.field_validation, target.subresource)
         write = Write(kind=kind, new=new, old=old, subresource=target.subresource, state=self.state)
         self._admit(write, causes)
         writer = self._writer(target, options)

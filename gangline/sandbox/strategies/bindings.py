@@ -6,6 +6,7 @@ A node that does not exist is accepted; the reply carries no resourceVersion.
 from typing import Any
 
 from gangline.sandbox import bodies, failures
+from gangline.sandbox.bodies import FieldValidation
 from gangline.sandbox.kinds import BINDINGS, PODS
 from gangline.sandbox.store import Change, Object
 from gangline.sandbox.strategies.podtemplates import pod_condition, with_condition
@@ -18,7 +19,7 @@ def bind(state: ClusterState, namespace: str, name: str, body: Any, *, dry_run: 
     `name` is that of the URL; a binding posted to the collection is for the pod that it names itself.
     """
     binding = bodies.check_envelope(BINDINGS, namespace, body)
-    bodies.reviewed(BINDINGS, binding, None)
+    bodies.reviewed(BINDINGS, binding, None, FieldValidation.IGNORE)
     metadata = binding["metadata"]
     name = name or metadata.get("name", "")
     node = _node(binding)

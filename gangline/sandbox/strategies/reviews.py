@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from gangline.sandbox import bodies, failures
+from gangline.sandbox.bodies import FieldValidation
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import RULES_REVIEWS, Kind
 from gangline.sandbox.store import Object
@@ -29,7 +30,7 @@ _RULES: Final = {
 def answer(kind: Kind, body: Any) -> Object:
     """Return the review with its answer; raises 400 and 422 Failures."""
     review = bodies.check_envelope(kind, "", body)
-    bodies.reviewed(kind, review, None)
+    bodies.reviewed(kind, review, None, FieldValidation.IGNORE)
     spec = review.get("spec") or {}
     if kind is RULES_REVIEWS:
         if not spec.get("namespace"):
