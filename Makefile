@@ -7,6 +7,7 @@ SHELL := bash
 PYTHON ?= python3
 KEEP ?=
 CONTROLPLANE ?= $(firstword $(RELEASES))
+CLUSTER_KUBECONFIG ?= $(GANGLINE_TEST_KUBECONFIG)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := gangline scheduler controller tests docs
@@ -27,8 +28,9 @@ demo: .venv/runtime.stamp ## Watch gangs start together on an embedded cluster (
 test: .venv/dev.stamp ## Run all tests, in two processes.
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-real: controlplane ## Run the end-to-end tests on a real control plane (CONTROLPLANE=v1.35 names another version).
-	CONTROLPLANE=$(CONTROLPLANE) $(BIN)/python -m pytest tests/real tests/e2e tests/conformance --backend=real
+test-real: $(if $(CLUSTER_KUBECONFIG),.venv/dev.stamp,controlplane) ## Run the end-to-end tests on a real control plane (CONTROLPLANE=v1.35 names another version).
+	GANGLINE_TEST_KUBECONFIG=$(CLUSTER_KUBECONFIG) CONTROLPLANE=$(CONTROLPLANE) $(BIN)/python -m pytest \
+		tests/real tests/e2e tests/conformance --backend=real $(if $(CLUSTER_KUBECONFIG),,-n 2 --dist loadfile)
 
 tools: .venv/dev.stamp ## Fetch kubectl and promtool into a cache, once; tests fetch what they miss.
 	@$(BIN)/python -m tests.support.tools

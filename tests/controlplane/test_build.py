@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.controlplane.build import PACKAGES, BuildError, binaries, release, releases
 
@@ -32,8 +33,13 @@ class Go:
     @property
     def built(self) -> list[str]:
         """Packages that it was asked to build, in order."""
+        return [words[-1] for words in self.builds]
+
+    @property
+    def builds(self) -> list[list[str]]:
+        """The words of each build that it was asked for."""
         asked = self._log.read_text().splitlines() if self._log.exists() else []
-        return [line.split()[-1] for line in asked if line.startswith("build")]
+        return [line.split() for line in asked if line.startswith("build")]
 
 
 @pytest.fixture
@@ -89,6 +95,21 @@ def test_another_compiler_or_release_builds_anew(go: Go) -> None:
     go.be(version="go2")
     assert binaries(release()) != first
     assert len({binaries(one) for one in releases()}) == len(releases())
+
+
+def test_another_checkout_finds_the_same_binaries(go: Go, tmp_path: Path) -> None:
+    first = binaries(release())
+    elsewhere = shutil.copytree(release().directory, tmp_path / "elsewhere")
+    assert binaries(structs.replace(release(), directory=elsewhere)) == first
+    assert len(go.built) == len(PACKAGES)
+
+
+def test_nothing_of_the_checkout_gets_into_the_binaries_or_the_build_cache(go: Go) -> None:
+    binaries(release())
+    assert len(go.builds) == len(PACKAGES)
+    for words in go.builds:
+        assert {"-trimpath", "-buildvcs=false"} <= set(words)
+        assert not [word for word in words if str(release().directory) in word]
 
 
 def test_without_go_it_says_what_to_install(go: Go, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
