@@ -23,9 +23,9 @@ class Answer(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-def document(body: Any, code: int = 200, *, content_type: str = "application/json") -> Answer:
+def document(body: Any, code: int = 200) -> Answer:
     """Return an answer from a plain value."""
-    return Answer(body=_encode(body), code=code, content_type=content_type)
+    return Answer(body=_encode(body), code=code)
 
 
 def failure(problem: Failure) -> Answer:

@@ -1,4 +1,4 @@
-"""Discovery documents: which groups, versions and resources are served; legacy and aggregated forms."""
+"""Discovery documents: which groups, versions and resources are served, in the form that every client reads."""
 
 from typing import Any
 
@@ -93,54 +93,3 @@ def _subentry(kind: Kind, name: str) -> Document:
 def _other_names(kind: Kind) -> Document:
     names = {"shortNames": kind.short_names, "categories": kind.categories}
     return {field: each for field, each in names.items() if each}
-
-
-def aggregated(registry: Registry, *, core: bool) -> Document:
-    """Return the answer of /api or /apis as one APIGroupDiscoveryList."""
-    items = [
-        {
-            "metadata": {"name": name} if name else {},
-            "versions": [
-                {
-                    "version": version,
-                    "resources": [_aggregated_resource(kind) for kind in registry.served_in(name, version)],
-                    "freshness": "Current",
-                }
-                for version in versions
-            ],
-        }
-        for name, versions in registry.group_versions().items()
-        if bool(name) is not core
-    ]
-    return {
-        "kind": "APIGroupDiscoveryList",
-        "apiVersion": "apidiscovery.k8s.io/v2",
-        "metadata": {},
-        "items": items,
-    }
-
-
-def _aggregated_resource(kind: Kind) -> Document:
-    """Describe a kind; a built-in one of the resource's own group has no group here."""
-    own = (kind.group, kind.version, kind.kind) if kind.custom else ("", "", kind.kind)
-    subresources = [
-        {
-            "subresource": name,
-            "responseKind": _identity(*_SUBRESOURCE_KINDS.get(name, own)),
-            "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"]),
-        }
-        for name in sorted(kind.subresources)
-    ]
-    return {
-        "resource": kind.plural,
-        "responseKind": _identity(*own),
-        "scope": "Namespaced" if kind.namespaced else "Cluster",
-        "singularResource": kind.singular,
-        "verbs": kind.verbs,
-        **_other_names(kind),
-        **({"subresources": subresources} if subresources else {}),
-    }
-
-
-def _identity(group: str, version: str, kind: str) -> dict[str, str]:
-    return {"group": group, "version": version, "kind": kind}

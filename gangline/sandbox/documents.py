@@ -5,18 +5,15 @@ from gangline.sandbox.answers import Answer
 from gangline.sandbox.registry import Registry
 
 _PATHS = ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
-_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
-def answer(path: str, accept: str, registry: Registry) -> Answer | None:
+def answer(path: str, registry: Registry) -> Answer | None:
     """Answer a path that is no resource; None when it may be one. Raises 404."""
     parts = path.strip("/").split("/")
     body: discovery.Document | None
     match parts:
         case ["healthz" | "livez" | "readyz", *_]:
             return Answer(body=b"ok", content_type="text/plain; charset=utf-8")
-        case ["api" | "apis" as root] if _wants_aggregated(accept):
-            return answers.document(discovery.aggregated(registry, core=root == "api"), content_type=_AGGREGATED)
         case [""]:
             body = {"paths": _PATHS}
         case ["version"]:
@@ -39,7 +36,3 @@ def answer(path: str, accept: str, registry: Registry) -> Answer | None:
         is_known = parts[0] == "api" or registry.is_served(parts[1])
         raise failures.no_such_resource() if is_known else failures.NoSuchPath
     return answers.document(body)
-
-
-def _wants_aggregated(accept: str) -> bool:
-    return any({"as=APIGroupDiscoveryList", "v=v2"} <= set(choice.strip().split(";")) for choice in accept.split(","))

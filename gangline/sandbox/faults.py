@@ -21,6 +21,7 @@ import random
 from collections import Counter
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 
 class Delay(Struct, frozen=True, tag="delay"):
@@ -87,17 +88,7 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def matches(self, occasion: Occasion) -> bool:
         """Whether the rule speaks of such a request."""
-        return all(
-            wanted is None or wanted == getattr(occasion, field)
-            for field, wanted in (
-                ("method", self.method),
-                ("verb", self.verb),
-                ("resource", self.resource),
-                ("subresource", self.subresource),
-                ("namespace", self.namespace),
-                ("name", self.name),
-            )
-        )
+        return all(getattr(self, field) in (None, found) for field, found in asdict(occasion).items())
 
 
 class RuleBook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

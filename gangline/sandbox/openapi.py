@@ -54,27 +54,18 @@ def _index(registry: Registry) -> Document:
 
 
 def _paths(kind: Kind) -> Document:
+    """Describe the one operation that clients look up: a patch, its forms and that it is validated."""
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
     collection = f"{root}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{root}/{kind.plural}"
     patches = _PATCHES if kind.custom else (*_PATCHES, _STRATEGIC_PATCH)
-    whole = {"application/json": {"schema": {"$ref": _SCHEMAS + _schema_name(kind)}}}
-    return {
-        collection: {"get": _operation(kind, "list"), "post": _operation(kind, "post", whole)},
-        f"{collection}/{{name}}": {
-            "get": _operation(kind, "get"),
-            "put": _operation(kind, "put", whole),
-            "patch": _operation(kind, "patch", {media_type: {} for media_type in patches}),
-        },
-    }
-
-
-def _operation(kind: Kind, action: str, content: Document | None = None) -> Document:
     operation = {
         "responses": {"200": {"description": "OK"}},
-        "x-kubernetes-action": action,
+        "x-kubernetes-action": "patch",
         "x-kubernetes-group-version-kind": _identity(kind),
+        "parameters": [_VALIDATION],
+        "requestBody": {"content": {media_type: {} for media_type in patches}},
     }
-    return {**operation, "parameters": [_VALIDATION], "requestBody": {"content": content}} if content else operation
+    return {f"{collection}/{{name}}": {"patch": operation}}
 
 
 def _identity(kind: Kind) -> dict[str, str]:

@@ -26,7 +26,7 @@ _PODS_PRESERVED = (
 
 def answer(call: Call, verbs: Verbs) -> Answer:
     """Answer everything but watches; raises Failure."""
-    found = documents.answer(call.path, call.accept, verbs.state.registry)
+    found = documents.answer(call.path, verbs.state.registry)
     if found is not None:
         if call.method != "GET":
             raise failures.method_not_allowed()

@@ -6,7 +6,6 @@ change is a new object.
 """
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any
@@ -57,28 +56,7 @@ class Version(Struct, kw_only=True, eq=False):
         return found
 
 
-class Subscription:
-    """What one watcher has not sent yet, in order; `overrun` when it was too slow and lost the rest."""
-
-    def __init__(self, wake: Callable[[], None], limit: int) -> None:
-        self._pending: deque[Version] = deque()
-        self._wake = wake
-        self._limit = limit
-        self.overrun = False
-
-    def put(self, version: Version) -> None:
-        """Queue a version and wake the watcher."""
-        if len(self._pending) >= self._limit:
-            self.overrun = True
-        else:
-            self._pending.append(version)
-        self._wake()
-
-    def take(self) -> list[Version]:
-        """Return everything queued so far."""
-        taken = list(self._pending)
-        self._pending.clear()
-        return taken
+Listener = Callable[[Version], None]
 
 
 class Compacted(Exception):  # noqa: N818 - a state of the log, answered with 410
@@ -96,14 +74,13 @@ class Store:
     `history_limit` bounds the log in versions; older ones are compacted on their own.
     """
 
-    def __init__(self, *, history_limit: int = 200_000, backlog_limit: int = 50_000) -> None:
+    def __init__(self, *, history_limit: int = 200_000) -> None:
         self.revision = 1
         self.compacted = 0
         self._history_limit = history_limit
-        self._backlog_limit = backlog_limit
         self._current: dict[GroupResource, dict[str, Version]] = {}
         self._log: list[Version] = []
-        self._subscriptions: dict[GroupResource, list[Subscription]] = {}
+        self._listeners: dict[GroupResource, list[Listener]] = {}
 
     def get(self, resource: GroupResource, key: str) -> Version | None:
         """Return the current version of an object."""
@@ -134,8 +111,8 @@ class Store:
         self._log.append(version)
         if len(self._log) > self._history_limit + self._history_limit // 4:
             self._forget(len(self._log) - self._history_limit)
-        for subscription in self._subscriptions.get(resource, ()):
-            subscription.put(version)
+        for tell in self._listeners.get(resource, ()):
+            tell(version)
         return version
 
     def current(self, resource: GroupResource, namespace: str = "") -> list[Version]:
@@ -175,15 +152,13 @@ class Store:
         self.compacted = max(self.compacted, min(revision or self.revision, self.revision))
         return self.compacted
 
-    def subscribe(self, resource: GroupResource, wake: Callable[[], None]) -> Subscription:
-        """Every commit to the kind from now on is queued there and `wake` is called."""
-        subscription = Subscription(wake, self._backlog_limit)
-        self._subscriptions.setdefault(resource, []).append(subscription)
-        return subscription
+    def subscribe(self, resource: GroupResource, listener: Listener) -> None:
+        """Tell a listener of every commit to the kind from now on; it must be quick."""
+        self._listeners.setdefault(resource, []).append(listener)
 
-    def unsubscribe(self, resource: GroupResource, subscription: Subscription) -> None:
-        """End a subscription."""
-        self._subscriptions[resource].remove(subscription)
+    def unsubscribe(self, resource: GroupResource, listener: Listener) -> None:
+        """Tell a listener no more."""
+        self._listeners[resource].remove(listener)
 
     def _since(self, revision: int) -> list[Version]:
         if revision < self.compacted:

@@ -75,7 +75,7 @@ class Streams:
         loop = asyncio.get_running_loop()
         ends_at, bookmark_at = loop.time() + timeout_s, loop.time() + self._bookmark_s
         writes = 0
-        with watch.subscribed(stream.wake.set) as pending:
+        with watch.subscribed(stream.wake.set):
             lines = watch.opening()
             while True:
                 if _strikes(fault, writes) and await _struck(fault, stream, response, lines, ends_at):
@@ -83,10 +83,10 @@ class Streams:
                 if lines:
                     await response.write(lines)
                     writes += 1
-                if watch.is_over or stream.is_closing or pending.overrun or loop.time() >= ends_at:
+                if watch.is_over or stream.is_closing or loop.time() >= ends_at:
                     return
                 await _wait(stream.wake, min(ends_at, bookmark_at))
-                lines = watch.lines(pending.take())
+                lines = watch.news()
                 if watch.bookmarks and loop.time() >= min(bookmark_at, ends_at):
                     lines += watch.bookmark()
                 if loop.time() >= bookmark_at:

@@ -16,7 +16,7 @@ from gangline.sandbox.kinds import GroupResource
 from gangline.sandbox.lists import ListOptions, options_of
 from gangline.sandbox.paths import Target
 from gangline.sandbox.selectors import Predicate
-from gangline.sandbox.store import Change, Compacted, Store, Subscription, Version
+from gangline.sandbox.store import Change, Compacted, Store, Version
 
 Show = Callable[[Version], bytes]
 
@@ -24,9 +24,16 @@ _HEADS = {change: b'{"type":"%s","object":' % change.encode() for change in Chan
 
 
 class Watch:
-    """One watcher's view: which objects it sees, in which form, and how far it is."""
+    """One watcher's view: which objects it sees, in which form, and how far it is.
 
-    def __init__(self, store: Store, target: Target, query: Mapping[str, str], show: Show) -> None:
+    It is over when the watcher lets more versions wait than `backlog_limit`.
+    """
+
+    def __init__(
+        self, store: Store, target: Target, query: Mapping[str, str], show: Show, *, backlog_limit: int = 50_000
+    ) -> None:
+        self._pending: list[Version] = []
+        self._backlog_limit = backlog_limit
         self._store = store
         self._kind = target.kind
         self._namespace = target.namespace
@@ -47,19 +54,27 @@ class Watch:
         return self._kind.resource
 
     @contextmanager
-    def subscribed(self, wake: Callable[[], None]) -> Iterator[Subscription]:
+    def subscribed(self, wake: Callable[[], None]) -> Iterator[None]:
         """Collect what is committed from now on; subscribe before `opening`, in one go, and nothing is missed."""
-        subscription = self._store.subscribe(self._kind.resource, wake)
+
+        def listener(version: Version) -> None:
+            if len(self._pending) < self._backlog_limit:
+                self._pending.append(version)
+            else:
+                self.is_over = True
+            wake()
+
+        self._store.subscribe(self._kind.resource, listener)
         try:
-            yield subscription
+            yield
         finally:
-            self._store.unsubscribe(self._kind.resource, subscription)
+            self._store.unsubscribe(self._kind.resource, listener)
 
     def opening(self) -> bytes:
         """Return the first lines: what is there, or what happened since; or the one error that ends the watch."""
         if self._initial_events is None and self._after:
             try:
-                return self.lines(self._store.since(self._kind.resource, self._after))
+                return self._lines(self._store.since(self._kind.resource, self._after))
             except Compacted as gone:
                 self.is_over = True
                 return error_line(Failure(410, f"too old resource version: {gone.revision} ({gone.oldest})"))
@@ -71,8 +86,12 @@ class Watch:
         self._after = self._store.revision
         return lines + (self.bookmark(initial_end=True) if self._initial_events and self.bookmarks else b"")
 
-    def lines(self, versions: Iterable[Version]) -> bytes:
-        """Return committed versions as this watcher sees them."""
+    def news(self) -> bytes:
+        """Return what has been committed since the last time, in order, as this watcher sees it."""
+        pending, self._pending = self._pending, []
+        return self._lines(pending)
+
+    def _lines(self, versions: Iterable[Version]) -> bytes:
         return b"".join(filter(None, map(self._event, versions)))
 
     def bookmark(self, *, initial_end: bool = False) -> bytes:

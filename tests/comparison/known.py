@@ -64,6 +64,8 @@ KNOWN: Final[tuple[Known, ...]] = (
                 ("body.message",),
             ),
             "watches/odd-version": ("status", "body"),
+            "discovery/aggregated-core": ("headers", "body"),
+            "discovery/aggregated": ("headers", "body"),
             "maps/huge": ("headers", "body"),
             "definitions/no-storage": ("body.details",),
             "nodes/taint-odd": ("body.message", "body.details"),

@@ -1,12 +1,11 @@
 """What a pod may be and what may change in it: the important part of kube-apiserver's pod validation."""
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
-from gangline.sandbox import quantities
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.metadata import dns_label_problems, label_problems, subdomain_problems
+from gangline.sandbox.quantities import UNIT, nano_units
 from gangline.sandbox.store import Object
 from gangline.sandbox.strategies.strategy import Write
 
@@ -81,20 +80,20 @@ def _resource_problems(resources: Object, path: str) -> Iterator[Cause]:
             yield Cause.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
         elif limit is None:
             continue
-        elif "/" in name and quantities.value(amount) != quantities.value(limit):
+        elif "/" in name and nano_units(amount) != nano_units(limit):
             yield Cause.invalid(f"{path}.requests", amount, f"must be equal to {name} limit of {limit}")
-        elif quantities.value(amount) > quantities.value(limit):
+        elif nano_units(amount) > nano_units(limit):
             yield Cause.invalid(f"{path}.requests", amount, f"must be less than or equal to {name} limit of {limit}")
 
 
 def _amount_problems(name: str, amount: str, path: str) -> Iterator[Cause]:
-    value: Fraction = quantities.value(amount)
+    value = nano_units(amount)
     if "/" not in name and name not in _PLAIN_RESOURCES and not name.startswith("hugepages-"):
         yield Cause.invalid(path, name, "must be a standard resource type or fully qualified")
         yield Cause.invalid(path, name, "must be a standard resource for containers")
     if value < 0:
         yield Cause.invalid(path, amount, "must be greater than or equal to 0")
-    elif "/" in name and value.denominator != 1:
+    elif "/" in name and value % UNIT:
         yield Cause.invalid(path, amount, "must be an integer")
 
 

@@ -4,8 +4,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from gangline.sandbox import kinds
 from gangline.sandbox.kinds import GroupResource
+from gangline.sandbox.paths import Target
 from gangline.sandbox.store import Change, Compacted, Object, Store
+from gangline.sandbox.watches import Watch
 
 PODS = GroupResource("", "pods")
 NODES = GroupResource("", "nodes")
@@ -107,13 +110,14 @@ def test_the_log_is_bounded_and_compacts_on_its_own() -> None:
     assert oldest.previous is None, "dropped versions must not keep older ones alive"
 
 
-def test_a_slow_watcher_is_told_that_it_was_overrun() -> None:
-    store = Store(backlog_limit=3)
+def test_a_watch_that_is_too_slow_is_over() -> None:
+    store = Store()
     wakes: list[int] = []
-    subscription = store.subscribe(PODS, lambda: wakes.append(1))
-    for value in range(5):
-        store.commit(Change.ADDED, PODS, f"a/{value}", item(value))
+    watch = Watch(store, Target(kind=kinds.PODS, namespace="", name=""), {}, lambda _: b"{}", backlog_limit=3)
+    with watch.subscribed(lambda: wakes.append(1)):
+        for value in range(5):
+            store.commit(Change.ADDED, PODS, f"a/{value}", item(value))
 
-    assert subscription.overrun
-    assert len(subscription.take()) == 3
+    assert watch.is_over
+    assert watch.news().count(b"ADDED") == 3
     assert len(wakes) == 5

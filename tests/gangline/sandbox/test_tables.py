@@ -10,7 +10,6 @@ from tests.support.rest import POD_GROUPS, PODS, Rest, pod
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 PARTIAL = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
-AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 def rows(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -129,15 +128,14 @@ def test_json_paths(path: str, found: object) -> None:
     assert jsonpath.first(item, path) == found
 
 
-async def test_discovery_in_both_forms_says_the_same(rest: Rest, pod_groups: None) -> None:
-    legacy = (await rest.get("/apis/scheduling.x-k8s.io/v1alpha1")).body["resources"]
-    groups = {item["metadata"]["name"]: item for item in (await rest.get("/apis", accept=AGGREGATED)).body["items"]}
-    (resource,) = groups["scheduling.x-k8s.io"]["versions"][0]["resources"]
+async def test_discovery(rest: Rest, pod_groups: None) -> None:
+    resources = (await rest.get("/apis/scheduling.x-k8s.io/v1alpha1")).body["resources"]
+    groups = {group["name"]: group for group in (await rest.get("/apis")).body["groups"]}
 
-    assert [entry["name"] for entry in legacy] == ["podgroups", "podgroups/status"]
-    assert legacy[0]["shortNames"] == resource["shortNames"] == ["pg", "pgs"]
-    assert resource["subresources"][0]["subresource"] == "status"
-    assert (await rest.get("/api", accept=AGGREGATED)).body["items"][0]["versions"][0]["version"] == "v1"
+    assert [entry["name"] for entry in resources] == ["podgroups", "podgroups/status"]
+    assert resources[0]["shortNames"] == ["pg", "pgs"]
+    assert groups["scheduling.x-k8s.io"]["preferredVersion"]["version"] == "v1alpha1"
+    assert (await rest.get("/api")).body["versions"] == ["v1"]
     assert (await rest.get("/apis/none.io")).status == 404
 
 
