@@ -31,6 +31,9 @@ from tests.support.tools import KUBECTLS
 
 OVERLAYS: Final = ("default", "coscheduling-names")
 NAMESPACES: Final = {"default": "gangline-system", "coscheduling-names": "scheduler-plugins"}
+ALLOWED_VOLUMES: Final = {
+    *("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret")
+}
 COMBINATIONS: Final = [
     pytest.param(overlay, chosen, id="+".join([overlay, *chosen]))
     for overlay in OVERLAYS
@@ -57,6 +60,29 @@ def settings(objects: list[Object]) -> dict[str, Any]:
     }
 
 
+def not_restricted(spec: Object) -> list[str]:
+    """What the level `restricted` of the Pod Security Standards refuses of a pod spec for Linux."""
+    given = spec.get("securityContext", {})
+    found = [field for field in ("hostNetwork", "hostPID", "hostIPC") if spec.get(field)]
+    volumes = spec.get("volumes", ())
+    found += [f"volume {each['name']}" for each in volumes if not each.keys() - {"name"} <= ALLOWED_VOLUMES]
+    for container in (*spec["containers"], *spec.get("initContainers", ())):
+        context = given | container.get("securityContext", {})
+        holds = {
+            "allowPrivilegeEscalation": context.get("allowPrivilegeEscalation") is False,
+            "capabilities": "ALL" in context.get("capabilities", {}).get("drop", ())
+            and set(context["capabilities"].get("add", ())) <= {"NET_BIND_SERVICE"},
+            "privileged": not context.get("privileged"),
+            "runAsNonRoot": context.get("runAsNonRoot") is True and context.get("runAsUser") != 0,
+            "seccompProfile": context.get("seccompProfile", {}).get("type") in ("RuntimeDefault", "Localhost"),
+            "hostPort": not any("hostPort" in port for port in container.get("ports", ())),
+            "procMount": context.get("procMount", "Default") == "Default",
+            "sysctls": not context.get("sysctls"),
+        }
+        found += [f"{container['name']}: {name}" for name, is_kept in holds.items() if not is_kept]
+    return found
+
+
 @pytest.mark.parametrize(("overlay", "chosen"), COMBINATIONS)
 def test_what_is_rendered_hangs_together(overlay: str, chosen: tuple[str, ...], tmp_path: Path) -> None:
     objects = render_with(tmp_path, *chosen, overlay=overlay)
@@ -75,6 +101,42 @@ def test_what_is_rendered_hangs_together(overlay: str, chosen: tuple[str, ...], 
     for _, spec in services(objects):
         assert spec["serviceAccountName"] in of_kind(objects, "ServiceAccount")
         assert spec["priorityClassName"] in of_kind(objects, "PriorityClass")
+
+
+@pytest.mark.parametrize(("overlay", "chosen"), COMBINATIONS)
+def test_every_pod_is_restricted_and_its_namespace_takes_no_other(
+    overlay: str, chosen: tuple[str, ...], tmp_path: Path
+) -> None:
+    objects = render_with(tmp_path, *chosen, overlay=overlay)
+    (namespace,) = of_kind(objects, "Namespace").values()
+    workloads = [each for each in objects if "template" in each.get("spec", {})]
+
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    assert len(workloads) == 2
+    for workload in workloads:
+        assert not_restricted(workload["spec"]["template"]["spec"]) == []
+        assert all(
+            container["securityContext"]["readOnlyRootFilesystem"]
+            for container in workload["spec"]["template"]["spec"]["containers"]
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"hostNetwork": True}, "hostNetwork"),
+        ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, "volume v"),
+        ({"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}, "scheduler: runAsNonRoot"),
+        ({"securityContext": {"runAsNonRoot": True}}, "scheduler: seccompProfile"),
+        ({"containers": [{"name": "c"}]}, "c: allowPrivilegeEscalation"),
+        ({"initContainers": [{"name": "i"}]}, "i: capabilities"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_not_restricted_is_found(change: Object, complaint: str) -> None:
+    spec = dict(services(render(MANIFESTS / "base")))["scheduler"]
+
+    assert complaint in not_restricted(spec | change)
 
 
 @pytest.mark.parametrize(("overlay", "chosen"), COMBINATIONS)
@@ -195,3 +257,6 @@ def test_the_network_policy_is_about_both_services(tmp_path: Path) -> None:
         for deployment in of_kind(objects, "Deployment").values()
     )
     assert set(policy["spec"]["policyTypes"]) == {"Ingress", "Egress"}
+    (way_in,) = policy["spec"]["ingress"]
+    for _, spec in services(objects):
+        assert {port["name"] for port in spec["containers"][0]["ports"]} == {port["port"] for port in way_in["ports"]}

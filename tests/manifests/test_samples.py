@@ -88,3 +88,61 @@ def test_every_workload_of_a_sample_names_our_scheduler(sample: Path) -> None:
 
     assert templates
     assert {template["spec"]["schedulerName"] for template in templates} == {DEFAULT_SCHEDULER_NAME}
+
+
+def sample(name: str) -> Path:
+    return MANIFESTS / f"samples/{name}.yaml"
+
+
+@pytest.mark.parametrize(("cpu", "running"), [("10", 5), ("4", 0)], ids=["room-for-five", "room-for-two"])
+async def test_as_many_as_fit_of_the_replicaset_run_or_none(cpu: str, running: int) -> None:
+    async with running_cluster(nodes(1, cpu=cpu, memory="8Gi")) as cluster:
+        await kubectl(cluster.kubeconfig, "apply", "-f", sample("replicaset"))
+        waiting = 6 - running
+        await cluster.until(lambda: cluster.reasons("nginx") == ["Unschedulable"] * waiting, f"{waiting} wait")
+        await cluster.until(lambda: cluster.running("nginx") == running, f"{running} run")
+        assert cluster.bound("nginx") == running
+
+
+async def test_the_deployment_is_updated_inside_its_gang() -> None:
+    async with running_cluster(THE_SANDBOX) as cluster:
+        await kubectl(cluster.kubeconfig, "apply", "-f", sample("deployment"))
+        await cluster.until(lambda: cluster.phase("inference") == "Running", "it runs")
+        before = {pod.metadata.uid for pod in cluster.of("inference")}
+        await kubectl(cluster.kubeconfig, "rollout", "restart", "deployment/inference")
+        await kubectl(cluster.kubeconfig, "rollout", "status", "deployment/inference", "--timeout=60s")
+        await cluster.until(
+            lambda: (
+                len(cluster.of("inference")) == 4 and not {pod.metadata.uid for pod in cluster.of("inference")} & before
+            ),
+            "all pods are new",
+        )
+        await cluster.until(lambda: cluster.phase("inference") == "Running", "and it runs again")
+
+
+async def test_workers_of_the_indexed_job_have_the_names_by_which_they_find_each_other() -> None:
+    async with running_cluster(THE_SANDBOX) as cluster:
+        await kubectl(cluster.kubeconfig, "apply", "-f", sample("indexed-job"))
+        await cluster.until(lambda: len(cluster.of("allreduce")) == 4, "its pods are made")
+        path = "jsonpath={range .items[*]}{.spec.hostname}.{.spec.subdomain} {end}"
+        said = await kubectl(cluster.kubeconfig, "get", "pods", "-l", "app=allreduce", "-o", path)
+        service = await kubectl(cluster.kubeconfig, "get", "service", "allreduce", "-o", "jsonpath={.spec}")
+
+    assert sorted(said.split()) == [f"allreduce-{index}.allreduce" for index in range(4)]
+    assert {'"clusterIP":"None"', '"publishNotReadyAddresses":true'} <= set(service.strip("{}").split(","))
+
+
+async def test_the_shadow_gang_has_no_group_to_be_shown() -> None:
+    async with running_cluster(THE_SANDBOX) as cluster:
+        await kubectl(cluster.kubeconfig, "apply", "-f", sample("shadow"))
+        await cluster.until(lambda: cluster.running("shadow") == 3, "it runs")
+        assert await kubectl(cluster.kubeconfig, "get", "pg", "-o", "name") == ""
+
+
+async def test_the_name_of_kube_batch_could_stay() -> None:
+    text = (
+        sample("kube-batch").read_text(encoding="utf-8").replace("schedulerName: gangline", "schedulerName: kube-batch")
+    )
+    async with running_cluster(THE_SANDBOX, scheduler_names=("kube-batch",)) as cluster:
+        await kubectl(cluster.kubeconfig, "apply", "-f", "-", stdin=text)
+        await cluster.until(lambda: cluster.phase("qj-1") == "Finished", "the gang has run")
