@@ -52,7 +52,8 @@ KNOWN: Final[tuple[Known, ...]] = (
         {"pods-created/defaults": ("headers.Warning",), "definitions/other-version": ("headers.Warning",)},
     ),
     Known(
-        "What only an exotic client asks for is left out, or refused in fewer words.",
+        "What only an exotic client asks for, or what clients read in another form too, is left out or said in fewer "
+        "words.",
         {
             "lists/greater": ("status", "body"),
             **dict.fromkeys(
@@ -66,6 +67,8 @@ KNOWN: Final[tuple[Known, ...]] = (
             "watches/odd-version": ("status", "body"),
             "discovery/aggregated-core": ("headers", "body"),
             "discovery/aggregated": ("headers", "body"),
+            "methods/rules-review": ("body.status",),
+            **dict.fromkeys(("maps/large", "maps/very-large"), ("status", "headers", "body")),
             "maps/huge": ("headers", "body"),
             "definitions/no-storage": ("body.details",),
             "nodes/taint-odd": ("body.message", "body.details"),

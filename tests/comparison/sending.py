@@ -16,7 +16,7 @@ from gangline.contract.crd import crd
 from tests.comparison.normal import Normal
 from tests.comparison.story import PATHS, Request, Story, get, post, story
 
-DEADLINE_S: Final = 30.0
+DEADLINE_S: Final = 90.0
 POLL_S: Final = 0.05
 HEADERS: Final = ("Content-Type", "Retry-After", "Warning")
 USER_AGENT: Final = "comparison/1"

@@ -6,7 +6,7 @@ from gangline.sandbox import jsonpath
 from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import Column, GroupResource, Kind
 from gangline.sandbox.store import Change, Object
-from gangline.sandbox.strategies.strategy import ClusterState, Strategy, Write, changed
+from gangline.sandbox.strategies.strategy import Strategy, Write, changed
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
@@ -100,16 +100,13 @@ def _finish(write: Write) -> None:
     """Remove the objects of a definition that is being deleted, and the definition after them."""
     state, definition = write.state, write.new
     spec, name = definition["spec"], definition["metadata"]["name"]
-    _remove_objects(state, GroupResource(spec["group"], spec["names"]["plural"]))
+    resource = GroupResource(spec["group"], spec["names"]["plural"])
+    for version in state.store.current(resource):
+        state.store.commit(Change.DELETED, resource, version.key, version.object)
     others = [each for each in definition["metadata"]["finalizers"] if each != FINALIZER]
     metadata = {**definition["metadata"], "finalizers": others}
     change = Change.MODIFIED if others else Change.DELETED
     state.store.commit(change, write.kind.resource, name, {**definition, "metadata": metadata})
-
-
-def _remove_objects(state: ClusterState, resource: GroupResource) -> None:
-    for version in state.store.current(resource):
-        state.store.commit(Change.DELETED, resource, version.key, version.object)
 
 
 def kinds_of(definition: Object) -> list[Kind]:
@@ -162,11 +159,10 @@ def _columns(columns: list[dict[str, Any]] | None) -> tuple[Column, ...]:
 
 
 def _scale_paths(scale: Object) -> tuple[str, str, str]:
-    return (
-        scale["specReplicasPath"].lstrip("."),
-        scale["statusReplicasPath"].lstrip("."),
-        scale.get("labelSelectorPath", "").lstrip("."),
+    spec, status, selector = (
+        scale.get(path, "").lstrip(".") for path in ("specReplicasPath", "statusReplicasPath", "labelSelectorPath")
     )
+    return spec, status, selector
 
 
 STRATEGY = Strategy(prepare=prepare, validate=broken_rules, committed=committed)

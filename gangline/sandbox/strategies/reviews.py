@@ -8,21 +8,9 @@ from gangline.sandbox.failures import Cause
 from gangline.sandbox.kinds import RULES_REVIEWS, Kind
 from gangline.sandbox.store import Object
 
-_HEALTH: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
-_DISCOVERY: Final = (
-    *("/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz"),
-    *("/version", "/version/"),
-)
-# What a cluster grants from the start to whoever is known, and to its administrators: verbs, group, resources.
-_RESOURCES: Final = (
-    ("create", "authorization.k8s.io", ("selfsubjectaccessreviews", "selfsubjectrulesreviews")),
-    ("create", "authentication.k8s.io", ("selfsubjectreviews",)),
-    ("*", "*", ("*",)),
-)
-_PATHS: Final = (("get", _HEALTH), ("get", _DISCOVERY), ("*", ("*",)))
 _RULES: Final = {
-    "resourceRules": [{"verbs": [verb], "apiGroups": [group], "resources": names} for verb, group, names in _RESOURCES],
-    "nonResourceRules": [{"verbs": [verb], "nonResourceURLs": paths} for verb, paths in _PATHS],
+    "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
     "incomplete": False,
 }
 
