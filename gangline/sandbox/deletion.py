@@ -6,11 +6,10 @@ import msgspec
 from msgspec import Struct
 
 from gangline.sandbox import failures
-from gangline.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Kind
+from gangline.sandbox.kinds import NAMESPACES, PODS, Kind
 from gangline.sandbox.objects import timestamp
 from gangline.sandbox.paths import Target
 from gangline.sandbox.store import Change, Object, Version
-from gangline.sandbox.strategies import definitions
 from gangline.sandbox.strategies.choice import strategy_of
 from gangline.sandbox.strategies.strategy import Write
 from gangline.sandbox.updates import is_held
@@ -96,18 +95,13 @@ def _marked(verbs: Verbs, kind: Kind, old: Object, grace_s: int, finalizers: lis
     if is_first or grace_s < before_s:
         metadata["deletionTimestamp"] = timestamp(verbs.state.now() + timedelta(seconds=grace_s))
         metadata["deletionGracePeriodSeconds"] = grace_s
-    if is_first and kind is CUSTOM_RESOURCE_DEFINITIONS:
-        metadata.pop("deletionGracePeriodSeconds")
-        finalizers = [*finalizers, definitions.FINALIZER]
-    elif is_first and "generation" in metadata:
+    if is_first and "generation" in metadata:
         metadata["generation"] += 1
     if finalizers:
         metadata["finalizers"] = finalizers
     else:
         metadata.pop("finalizers", None)
     new = {**old, "metadata": metadata}
-    if is_first and kind is CUSTOM_RESOURCE_DEFINITIONS:
-        new["status"] = definitions.terminating(old["status"], verbs.state.timestamp())
     if kind is NAMESPACES:
         new["status"] = {**(old.get("status") or {}), "phase": "Terminating"}
         metadata.pop("deletionGracePeriodSeconds", None)

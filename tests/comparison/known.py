@@ -70,6 +70,7 @@ KNOWN: Final[tuple[Known, ...]] = (
             "methods/rules-review": ("body.status",),
             **dict.fromkeys(("maps/large", "maps/very-large"), ("status", "headers", "body")),
             "maps/huge": ("headers", "body"),
+            "definitions/delete-definition": ("body",),
             "definitions/no-storage": ("body.details",),
             "nodes/taint-odd": ("body.message", "body.details"),
             "budgets/both": ("body.message", "body.details"),

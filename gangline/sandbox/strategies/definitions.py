@@ -8,8 +8,6 @@ from gangline.sandbox.kinds import Column, GroupResource, Kind
 from gangline.sandbox.store import Change, Object
 from gangline.sandbox.strategies.strategy import Strategy, Write, changed
 
-FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
-
 
 def prepare(write: Write) -> None:
     """Set defaults and the conditions of an accepted definition."""
@@ -38,13 +36,6 @@ def _established(definition: Object, now: str) -> Object:
         ],
     }
     return {**definition, "status": status}
-
-
-def terminating(status: Object, now: str) -> Object:
-    """Return the status of a definition whose deletion begins."""
-    message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
-    condition = _condition("Terminating", "InstanceDeletionPending", message, now)
-    return {**status, "conditions": [*(status["conditions"] or ()), condition]}
 
 
 def _condition(type_: str, reason: str, message: str, now: str) -> Object:
@@ -80,33 +71,20 @@ def broken_rules(write: Write) -> list[Cause]:
 
 
 def committed(write: Write) -> None:
-    """Serve, serve differently, or stop serving."""
-    definition, state = write.new, write.state
-    spec = definition["spec"]
-    state.registry.remove(spec["group"], spec["names"]["plural"])
-    if state.store.get(write.kind.resource, definition["metadata"]["name"]) is None:
-        return
-    if definition["metadata"].get("deletionTimestamp"):
-        _finish(write)
+    """Serve, serve differently, or stop serving, with the last objects going too."""
+    definition, store = write.new, write.state.store
+    spec, name = definition["spec"], definition["metadata"]["name"]
+    write.state.registry.remove(spec["group"], spec["names"]["plural"])
+    if store.get(write.kind.resource, name) is None:
+        resource = GroupResource(spec["group"], spec["names"]["plural"])
+        for version in store.current(resource):
+            store.commit(Change.DELETED, resource, version.key, version.object)
         return
     for kind in kinds_of(definition):
-        state.registry.add(kind)
+        write.state.registry.add(kind)
     if write.old is None:
-        now = _established(definition, state.timestamp())
-        state.store.commit(Change.MODIFIED, write.kind.resource, definition["metadata"]["name"], now)
-
-
-def _finish(write: Write) -> None:
-    """Remove the objects of a definition that is being deleted, and the definition after them."""
-    state, definition = write.state, write.new
-    spec, name = definition["spec"], definition["metadata"]["name"]
-    resource = GroupResource(spec["group"], spec["names"]["plural"])
-    for version in state.store.current(resource):
-        state.store.commit(Change.DELETED, resource, version.key, version.object)
-    others = [each for each in definition["metadata"]["finalizers"] if each != FINALIZER]
-    metadata = {**definition["metadata"], "finalizers": others}
-    change = Change.MODIFIED if others else Change.DELETED
-    state.store.commit(change, write.kind.resource, name, {**definition, "metadata": metadata})
+        now = _established(definition, write.state.timestamp())
+        store.commit(Change.MODIFIED, write.kind.resource, name, now)
 
 
 def kinds_of(definition: Object) -> list[Kind]:
