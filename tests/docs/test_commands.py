@@ -174,8 +174,9 @@ async def test_the_first_gang_of_the_readme_starts_as_it_says(tmp_path: Path) ->
     assert phases[0] == "PHASE"
     assert phases[-1] == "Running"
     assert set(phases[1:-1]) <= {"3", "Scheduling", "Running"}, "a group without a phase yet shows its minMember there"
-    assert any("Successfully assigned default/training-" in line for line in chain.from_iterable(said.values()))
-    assert any(line.startswith("PodGroup default/training: Running") for line in chain.from_iterable(said.values()))
+    (described,) = (lines for command, lines in said.items() if command.startswith("kubectl describe"))
+    assert sum("Successfully assigned default/training-" in line for line in described) == 3
+    assert said["gangline why training"][0] == "PodGroup default/training: Running"
 
 
 async def test_the_examples_of_the_help_run(tmp_path: Path) -> None:

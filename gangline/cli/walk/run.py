@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -121,6 +122,9 @@ def _hints(directory: Path, kubeconfig: Path, services: Services) -> Iterator[st
     yield "kubectl get pg -w"
     yield "kubectl get pods -o wide"
     yield "kubectl explain podgroups.scheduling.x-k8s.io.spec"
+    gangline = Path(sys.executable).with_name("gangline")
+    yield f"{gangline} status"
+    yield f"{gangline} why crew --scheduler-address {services.running[0].url.removeprefix('http://')}"
     for service in services.running:
         yield f"curl {service.url}/metrics     # log: {service.log}"
     yield f"curl {services.running[0].url}/debug/gangs"
