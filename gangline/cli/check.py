@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from gangline.cli.cluster.options import Access, access_options, examples, output_option, scheduler_name_option
+from gangline.cli.cluster.access import Access
+from gangline.cli.cluster.options import access_options, examples, output_option, scheduler_name_option
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 
 if TYPE_CHECKING:
@@ -76,13 +77,13 @@ def check(
 
 
 def _print(outcome: "Outcome", form: str | None) -> None:
-    from gangline.cli.terminal import counted, machine_readable  # noqa: PLC0415
+    from gangline.cli.terminal import bold, counted, machine_readable, show  # noqa: PLC0415
 
     if form is not None:
         click.echo(machine_readable(outcome, form))
         return
     for finding in outcome.findings:
         before, severity, after = str(finding).partition(f" {finding.severity}:")
-        click.echo(before + click.style(severity, fg=_COLOURS[finding.severity], bold=True) + after)
+        show([before + bold(severity, _COLOURS[finding.severity]) + after])
     summary = f"{counted(outcome.errors, 'error')}, {counted(outcome.warnings, 'warning')}"
     click.echo(f"{summary} in {counted(outcome.objects, 'object')}", err=True)

@@ -7,9 +7,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from gangline.cli.cluster.told import told
 from gangline.cli.explain.answer import State
 from gangline.cli.explain.case import Case
-from gangline.cli.explain.verdict import DECIDED_WITHIN_S, told
+from gangline.cli.explain.verdict import DECIDED_WITHIN_S
 from gangline.cli.terminal import counted, duration
 from gangline.contract.membership import GangKind, created_time
 from gangline.contract.meta import epoch_seconds

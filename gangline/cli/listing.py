@@ -9,15 +9,17 @@ from typing import Any, Final, TypeVar
 import click
 from msgspec import Struct
 
+from gangline.cli.cluster.access import Access
 from gangline.cli.cluster.labels import LabelTest
-from gangline.cli.cluster.options import Access, Scope
+from gangline.cli.cluster.options import Scope
 from gangline.cli.cluster.reading import read_gangs
 from gangline.cli.cluster.session import Failure, namespace_of, talk
 from gangline.cli.cluster.survey import Profile, Survey
 from gangline.cli.explain.case import Case, cases
 from gangline.cli.explain.room import Floor
 from gangline.cli.gangs import GangRow, rows
-from gangline.cli.terminal import columns, duration, show
+from gangline.cli.reader import until_reader_has_gone
+from gangline.cli.terminal import columns, duration, screen_width, show
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
@@ -82,13 +84,13 @@ def _labels(case: Case) -> dict[str, str]:
     return dict(set.intersection(*common)) if common else {}
 
 
-def table(found: Iterable[GangRow], *, wide: bool, namespaces: bool, head: bool = True) -> Any:
+def table(found: Iterable[GangRow], *, wide: bool, namespaces: bool, head: bool = True) -> list[str]:
     """Lay out rows as a table."""
     names = ["NAME", "PHASE", "MIN", "WAITING", "SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "AGE", "WAITS"]
     more = ["PRIORITY", "OWNER"] if wide else []
     titles = [*(["NAMESPACE"] if namespaces else []), *names, *more, "WHY"]
     cells = [_cells(row, wide=wide, namespaces=namespaces) for row in found]
-    return columns(titles, cells, styles=_PHASE_STYLES, head_shown=head)
+    return columns(titles, cells, styles=_PHASE_STYLES, head_shown=head, width=screen_width())
 
 
 def _cells(row: GangRow, *, wide: bool, namespaces: bool) -> list[str]:
@@ -101,15 +103,20 @@ def _cells(row: GangRow, *, wide: bool, namespaces: bool) -> list[str]:
 
 
 def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
-    """Print gangs, and each again when it changes, until interrupted."""
+    """Print gangs, and each again when it changes, until interrupted or until nobody reads it."""
     namespace = _namespace(access, wanted.scope)
 
     def printed(found: list[GangRow], *, head: bool) -> None:
-        show(table(found, wide=wide, namespaces=wanted.scope.every, head=head))
+        with contextlib.suppress(BrokenPipeError):  # the reader has gone: that ends the watch
+            show(table(found, wide=wide, namespaces=wanted.scope.every, head=head))
 
     async def conversation(client: Client) -> None:
-        await read_gangs(client, namespace)
-        await Watching(client, namespace, wanted).run(printed)
+        survey = await read_gangs(client, namespace, budget_gangs=wanted.profile.budget_gangs)
+        watching = Watching(client, namespace, wanted, budget_gangs=bool(survey.budgets))
+        async with asyncio.TaskGroup() as group:
+            printing = group.create_task(watching.run(printed), name="print changes")
+            await until_reader_has_gone()
+            printing.cancel()
 
     try:
         talk(access, conversation)
@@ -120,7 +127,7 @@ def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
 class Watching:
     """Follows pods and PodGroups, and prints the gangs that have changed."""
 
-    def __init__(self, client: Client, namespace: str | None, wanted: Wanted) -> None:
+    def __init__(self, client: Client, namespace: str | None, wanted: Wanted, *, budget_gangs: bool) -> None:
         self._wanted = wanted
         self._pods: dict[Key, Pod] = {}
         self._groups: dict[Key, PodGroup] = {}
@@ -130,7 +137,7 @@ class Watching:
             Reflector(client, PODS, Pod, self._taker(self._pods), namespace=namespace),
             Reflector(client, POD_GROUPS, PodGroup, self._taker(self._groups), namespace=namespace),
         ]
-        if wanted.profile.budget_gangs:
+        if budget_gangs:
             take = self._taker(self._budgets)
             self._watches.append(
                 Reflector(client, POD_DISRUPTION_BUDGETS, PodDisruptionBudget, take, namespace=namespace)

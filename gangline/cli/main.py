@@ -5,6 +5,8 @@ from typing import Final
 
 import click
 
+PLUGIN_CALLED: Final = "kubectl gang"
+COMPLETE_PLUGIN: Final = "_KUBECTL_GANG_COMPLETE"
 COMMANDS: Final = {
     "check": "Read manifests and say what would go wrong with their gangs.",
     "completion": "Write the completion script of a shell.",
@@ -44,3 +46,8 @@ class CommandsOnDemand(click.Group):
 @click.version_option(package_name="gangline", message="%(package)s %(version)s")
 def main() -> None:
     """Gangline: the pods of one PodGroup start together or not at all."""
+
+
+def plugin() -> None:
+    """Run as `kubectl gang`, and call itself so."""
+    main(prog_name=PLUGIN_CALLED, complete_var=COMPLETE_PLUGIN)

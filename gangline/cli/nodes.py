@@ -2,7 +2,8 @@
 
 import click
 
-from gangline.cli.cluster.options import Access, access_options, examples, output_option
+from gangline.cli.cluster.access import Access
+from gangline.cli.cluster.options import access_options, examples, output_option
 
 
 @click.command(

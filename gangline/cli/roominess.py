@@ -1,17 +1,17 @@
 """The room on each node, and the largest gang of one shape that would fit."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import click
 from msgspec import Struct
 
-from gangline.cli.cluster.options import Access
+from gangline.cli.cluster.access import Access
 from gangline.cli.cluster.reading import read_survey
 from gangline.cli.cluster.session import talk
 from gangline.cli.cluster.survey import Survey
 from gangline.cli.explain.room import Floor, NodeStanding, asked
-from gangline.cli.terminal import columns
+from gangline.cli.terminal import columns, screen_width
 from gangline.contract.pod import Toleration
 from gangline.contract.quantity import QuantityError, format_amount
 from gangline.contract.requests import amount_of
@@ -159,7 +159,7 @@ def _state(ledger: Ledger, facts: NodeFacts) -> str:
     return ",".join(words) or "open"
 
 
-def table(found: Report, *, wide: bool) -> Any:
+def table(found: Report, *, wide: bool) -> list[str]:
     """Lay out the nodes; resources beyond CPU and memory are shown where a node has them."""
     offered = {name for row in found.nodes for name, amount in row.resources.items() if amount.allocatable}
     more = sorted(offered - set(_FIRST) - (frozenset() if wide else _NOT_SHOWN))
@@ -170,7 +170,7 @@ def table(found: Report, *, wide: bool) -> Any:
         titles += ["MEMBERS", "WHY NOT"]
         for cell, row in zip(cells, found.nodes, strict=True):
             cell += [str(row.members), row.why_not or ""]
-    return columns(titles, cells)
+    return columns(titles, cells, width=screen_width())
 
 
 def _amount(name: str, amount: Amount | None) -> str:

@@ -4,15 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gangline.cli.cluster.options import (
-    Access,
-    Scope,
-    access_options,
-    examples,
-    output_option,
-    profile_options,
-    scope_options,
-)
+from gangline.cli.cluster.access import Access
+from gangline.cli.cluster.completing import complete_gang
+from gangline.cli.cluster.options import Scope, access_options, examples, output_option, profile_options, scope_options
 
 if TYPE_CHECKING:
     from gangline.cli.gangs import GangRow
@@ -33,7 +27,7 @@ if TYPE_CHECKING:
         "gangline status -A -o json | jq -r '.items[] | select(.waiting > 0) | .name'",
     )
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_gang)
 @scope_options
 @click.option("-w", "--watch", is_flag=True, help="Go on, and print each gang again when it changes.")
 @output_option("json", "yaml", "wide", "name")

@@ -1,7 +1,10 @@
 """What commands print: tables and text, in colour and fitted on a terminal, plain and whole elsewhere."""
 
+import os
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,10 +12,13 @@ import click
 import msgspec
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
 PLAIN_WIDTH: Final = 100_000
 """Off a terminal nothing is wrapped or cut."""
+_GAP: Final = 3
+_NARROWEST: Final = 30
+"""Text is not wrapped into less than this."""
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
@@ -25,33 +31,69 @@ def console() -> "Console":
     return Console(file=sys.stdout, width=PLAIN_WIDTH, no_color=True, color_system=None, highlight=False)
 
 
-def show(renderable: "RenderableType") -> None:
-    """Print something of rich's, without blanks at the ends of lines."""
-    screen = console()
-    with screen.capture() as captured:
-        screen.print(renderable)
-    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()), color=screen.is_terminal or None)
+def screen_width() -> int | None:
+    """Return how many characters a line of the terminal has, None off a terminal, where nothing is wrapped."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def show(lines: Iterable[str]) -> None:
+    """Print lines; styles only on a terminal, and not where NO_COLOR is set."""
+    for line in lines:
+        click.echo(line, color=False if os.environ.get("NO_COLOR") else None)
+
+
+def bold(text: str, colour: str | None = None) -> str:
+    """Write in bold, and in a colour if one is named."""
+    return click.style(text, fg=colour, bold=True)
+
+
+def paragraph(text: str, indent: int) -> list[str]:
+    """Write a text under a heading; on a terminal it is wrapped, unless it has a command that is to be pasted."""
+    width = screen_width()
+    if width is None or "`" in text:
+        return [" " * indent + text]
+    return textwrap.wrap(text, max(width, _NARROWEST), initial_indent=" " * indent, subsequent_indent=" " * indent)
 
 
 def columns(
-    head: Sequence[str], rows: Iterable[Sequence[str]], *, styles: dict[str, str] | None = None, head_shown: bool = True
-) -> Any:
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    styles: Mapping[str, str] | None = None,
+    head_shown: bool = True,
+    indent: int = 0,
+    width: int | None = None,
+) -> list[str]:
     """Lay out a table as kubectl does: left-aligned, no lines; `styles` colours cells by their text.
 
-    On a narrow terminal the last column is wrapped, the others are kept whole.
+    Where a line has only `width` characters the last column is wrapped if enough is left for it. No cell is ever cut.
     """
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    shown = [head, *rows] if head_shown else rows
+    sizes = [max(map(len, column)) for column in zip(*([head, *rows]), strict=True)][:-1]
+    left = width - indent - sum(size + _GAP for size in sizes) if width is not None else None
+    lines = []
+    for place, row in enumerate(shown):
+        is_head = head_shown and place == 0
+        cells = [_styled(cell, size, styles, is_head=is_head) for cell, size in zip(row, sizes, strict=False)]
+        first, *more = _wrapped(row[-1], left)
+        last = bold(first) if is_head else first
+        lines.append((" " * indent + (" " * _GAP).join([*cells, last])).rstrip())
+        lines += [" " * (indent + sum(size + _GAP for size in sizes)) + rest for rest in more]
+    return lines
 
-    table = Table(
-        box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold", show_edge=False, show_header=head_shown
-    )
-    for name in head[:-1]:
-        table.add_column(name, no_wrap=True, overflow="fold")
-    table.add_column(head[-1], overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell, style=(styles or {}).get(cell, "")) for cell in row))
-    return table
+
+def _styled(cell: str, size: int, styles: Mapping[str, str] | None, *, is_head: bool) -> str:
+    blanks = " " * (size - len(cell))
+    if is_head:
+        return bold(cell) + blanks
+    colour = (styles or {}).get(cell)
+    return (click.style(cell, fg=colour) if colour else cell) + blanks
+
+
+def _wrapped(text: str, left: int | None) -> list[str]:
+    if left is None or left < _NARROWEST:
+        return [text]
+    return textwrap.wrap(text, left, break_on_hyphens=False) or [""]
 
 
 def machine_readable(value: object, form: str) -> str:

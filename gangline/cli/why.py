@@ -2,14 +2,9 @@
 
 import click
 
-from gangline.cli.cluster.options import (
-    Access,
-    access_options,
-    examples,
-    namespace_option,
-    output_option,
-    profile_options,
-)
+from gangline.cli.cluster.access import Access
+from gangline.cli.cluster.completing import complete_target
+from gangline.cli.cluster.options import access_options, examples, namespace_option, output_option, profile_options
 
 
 @click.command(
@@ -31,7 +26,7 @@ from gangline.cli.cluster.options import (
         "gangline why train --scheduler-address 127.0.0.1:8080",
     )
 )
-@click.argument("target", nargs=-1, required=True, metavar="[KIND/]NAME")
+@click.argument("target", nargs=-1, required=True, metavar="[KIND/]NAME", shell_complete=complete_target)
 @namespace_option
 @access_options
 @profile_options
@@ -83,5 +78,4 @@ def why(
         case "name":
             click.echo(answer.name)
         case _:
-            for part in page(answer, at, wide=form == "wide"):
-                show(part)
+            show(page(answer, at, wide=form == "wide"))

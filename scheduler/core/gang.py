@@ -6,6 +6,7 @@ The sums are kept as members come and go, so that a gang of any size costs the s
 from collections import Counter
 from collections.abc import Iterable
 from enum import IntEnum
+from typing import Final
 
 from gangline.contract.counting import Counts, count, current_run, quorum
 from gangline.contract.membership import Budgeted, GangKey, GangKind, Shadow, newest_min_member
@@ -14,6 +15,9 @@ from scheduler.core.model.group import GroupFacts
 from scheduler.core.model.member import Member
 from scheduler.core.model.member_class import ClassId
 from scheduler.core.run import Run, tally
+
+NO_GROUP: Final = "no PodGroup"
+"""By this the title of a gang that exists without a PodGroup is known."""
 
 
 class Standing(IntEnum):
@@ -207,7 +211,7 @@ def title(key: GangKey) -> str:
             return f"{key.namespace}/{key.name}"
         case GangKind.SHADOW | GangKind.BUDGET:
             kind, name, *_ = key.name.split("/")
-            return f"{key.namespace}/{name} ({kind}, no PodGroup)"
+            return f"{key.namespace}/{name} ({kind}, {NO_GROUP})"
 
 
 def min_member_of(gang: Gang, group: GroupFacts | None) -> int:

@@ -6,18 +6,12 @@ from typing import Any, Final, TypeVar
 import click
 from msgspec import Struct
 
+from gangline.cli.cluster.completing import complete_context, complete_namespace
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS: Final = ("json", "yaml", "wide", "name")
-
-
-class Access(Struct, frozen=True):
-    """Which cluster, and as which of its contexts."""
-
-    kubeconfig: str | None
-    context: str | None
 
 
 class Scope(Struct, frozen=True):
@@ -32,15 +26,24 @@ def access_options(command: F) -> F:
     kubeconfig = click.option(
         "--kubeconfig", metavar="PATH", help="The kubeconfig file; else $KUBECONFIG, else ~/.kube/config."
     )
-    context = click.option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
+    context = click.option(
+        "--context",
+        metavar="NAME",
+        shell_complete=complete_context,
+        help="Context of the kubeconfig; else its current one.",
+    )
     return kubeconfig(context(command))
 
 
 def namespace_option(command: F) -> F:
     """Add -n."""
-    return click.option("-n", "--namespace", metavar="NAME", help="Namespace; else that of the context, else default.")(
-        command
-    )
+    return click.option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        shell_complete=complete_namespace,
+        help="Namespace; else that of the context, else default.",
+    )(command)
 
 
 def scope_options(command: F) -> F:

@@ -9,10 +9,8 @@ from gangline.cli.manifest.documents import Document, Place
 from gangline.cli.manifest.workloads import Workload, WorkloadError, workload_of
 from gangline.contract.membership import GangKey
 from gangline.contract.meta import ApiObject, Condition, ObjectMeta, OrDefault
-from gangline.kube.wire.resources import DEPLOYMENTS, JOBS, REPLICA_SETS, Resource
+from gangline.kube.wire.resources import Resource
 
-STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet")
-OWNERS: Final = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, JOBS)
 _PROBLEMS: Final = frozenset({"ReplicaFailure", "Failed", "FailureTarget"})
 
 

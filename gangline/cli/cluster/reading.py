@@ -6,9 +6,11 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from gangline.cli.cluster.owners import OWNERS, Owner, OwnerObject, owner_of
+from gangline.cli.cluster.kinds import OWNERS
+from gangline.cli.cluster.owners import Owner, OwnerObject, owner_of
 from gangline.cli.cluster.session import is_missing_kind, no_crd
 from gangline.cli.cluster.survey import RecordedEvent, Survey
+from gangline.cli.cluster.told import speak_of_budgets
 from gangline.contract.node import Node
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
@@ -65,7 +67,7 @@ async def read_gangs(client: Client, namespace: str | None, *, budget_gangs: boo
     pods = await _page(client, PODS, Pod, namespace, unread)
     groups = await _listed(client, POD_GROUPS, PodGroup, unread, namespace)
     survey = Survey(at=datetime.now(UTC), pods=pods, groups=groups, unread=tuple(unread))
-    return await with_budgets(client, survey, namespace) if budget_gangs else survey
+    return await with_budgets(client, survey, namespace) if budget_gangs or speak_of_budgets(pods) else survey
 
 
 async def with_budgets(client: Client, survey: Survey, namespace: str | None = None) -> Survey:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 import yaml
 
-from gangline.cli.cluster.options import Access
+from gangline.cli.cluster.access import Access
 from gangline.contract.names import API_VERSION, PLURAL
 from gangline.kube.client import Client, connect
 from gangline.kube.transport import DEFAULT_KUBECONFIG, ConfigurationError
@@ -70,17 +70,29 @@ def namespace_of(access: Access, given: str | None) -> str:
     """Return the namespace to look at: the one given, else the context's, else that of our pod, else default."""
     if given:
         return given
-    files = access.kubeconfig or os.environ.get("KUBECONFIG") or ""
-    if not files and NAMESPACE_FILE.exists():
+    if not _files(access) and NAMESPACE_FILE.exists():
         return NAMESPACE_FILE.read_text(encoding="utf-8").strip()
-    paths = [Path(part).expanduser() for part in (files or DEFAULT_KUBECONFIG).split(os.pathsep) if part]
-    return _context_namespace([path for path in paths if path.is_file()], access.context) or "default"
+    return _context_namespace(_kubeconfigs(access), access.context) or "default"
 
 
-def _context_namespace(paths: list[Path], context: str | None) -> str | None:
-    """Read as kubectl does: of several files the first that says something wins."""
-    read = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
-    configs = [config for config in read if isinstance(config, dict)]
+def context_names(access: Access) -> list[str]:
+    """Return the names of all contexts. Raises OSError and yaml.YAMLError."""
+    entries = (entry for config in _kubeconfigs(access) for entry in config.get("contexts") or ())
+    return [str(entry["name"]) for entry in entries if isinstance(entry, dict) and entry.get("name")]
+
+
+def _files(access: Access) -> str:
+    return access.kubeconfig or os.environ.get("KUBECONFIG") or ""
+
+
+def _kubeconfigs(access: Access) -> list[dict[str, Any]]:
+    """Read the files as kubectl does, in their order: the first that says something wins."""
+    paths = [Path(part).expanduser() for part in (_files(access) or DEFAULT_KUBECONFIG).split(os.pathsep) if part]
+    read = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+    return [config for config in read if isinstance(config, dict)]
+
+
+def _context_namespace(configs: list[dict[str, Any]], context: str | None) -> str | None:
     wanted = context or next((config["current-context"] for config in configs if config.get("current-context")), None)
     for config in configs:
         for entry in config.get("contexts") or ():

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from gangline.cli.cluster.options import Access
+from gangline.cli.cluster.access import Access
 from gangline.cli.cluster.reading import read_survey, with_budgets
 from gangline.cli.cluster.scheduler import ask_scheduler
 from gangline.cli.cluster.session import Failure, namespace_of, talk
 from gangline.cli.cluster.survey import Profile, Survey
+from gangline.cli.cluster.told import speak_of_budgets
 from gangline.cli.explain.answer import Answer
 from gangline.cli.explain.explain import Sources, explain
 from gangline.cli.explain.target import TargetError, target_of
@@ -32,7 +33,7 @@ def ask(
         async def conversation(client: Client) -> tuple[Survey, Sources]:
             survey = await read_survey(client, about=target.namespace)
             live = await ask_scheduler(client, survey.pods, scheduler_address)
-            sources = Sources(given or live.profile or Profile(), live)
+            sources = Sources(given or live.profile or Profile(budget_gangs=speak_of_budgets(survey.pods)), live)
             if sources.profile.budget_gangs:
                 survey = await with_budgets(client, survey)
             return survey, sources

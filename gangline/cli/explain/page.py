@@ -2,29 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gangline.cli.explain.answer import Answer, ClassNodes, Figures, State
-from gangline.cli.terminal import age, columns, duration
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from gangline.cli.terminal import age, bold, columns, duration, paragraph, screen_width
 
 NODES_SHOWN: Final = 3
 AHEAD_SHOWN: Final = 5
 CLASSES_SHOWN: Final = 3
+_INDENT: Final = 2
 TAKERS_SHOWN: Final = 5
 _CALM: Final = (State.RUNNING, State.FINISHED, State.STARTING, State.BINDING, State.JUST_CREATED)
 
 
-def page(answer: Answer, now: datetime, *, wide: bool) -> Iterator["RenderableType"]:
-    """Yield the parts of the page; `wide` leaves no node out."""
-    from rich.text import Text  # noqa: PLC0415 - only commands that draw pay for it
-
-    style = "green" if answer.reason in _CALM else "yellow"
+def page(answer: Answer, now: datetime, *, wide: bool) -> Iterator[str]:
+    """Yield the lines of the page; `wide` leaves no node out."""
+    colour = "green" if answer.reason in _CALM else "yellow"
     waits = f", waits {duration(answer.waits_seconds)}" if answer.waits_seconds is not None else ""
-    yield Text.assemble((answer.subject, "bold"), ": ", (answer.reason, f"bold {style}"), waits)
-    yield from _lines([answer.summary])
+    yield f"{bold(answer.subject)}: {bold(answer.reason, colour)}{waits}"
+    yield from paragraph(answer.summary, _INDENT)
     yield from _part("Needs:", [*answer.needs, f"now: {_members(answer.figures)}"])
     yield from _part("Missing:", answer.missing)
     for part in answer.nodes[:CLASSES_SHOWN]:
@@ -39,20 +35,16 @@ def page(answer: Answer, now: datetime, *, wide: bool) -> Iterator["RenderableTy
     yield from _part("Not known:", [f"- {words}" for words in answer.unknown])
 
 
-def _part(heading: str, lines: Sequence[str]) -> Iterator["RenderableType"]:
-    from rich.text import Text  # noqa: PLC0415
-
+def _part(heading: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
-        yield Text(heading, style="bold")
-        yield from _lines(lines)
-
-
-def _lines(lines: Sequence[str]) -> Iterator["RenderableType"]:
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
+        yield bold(heading)
     for line in lines:
-        yield Padding(Text(line), (0, 0, 0, 2))
+        yield from paragraph(line, _INDENT)
+
+
+def _table(heading: str, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield bold(heading)
+    yield from columns(titles, rows, indent=_INDENT, width=screen_width())
 
 
 def _members(figures: Figures) -> str:
@@ -69,52 +61,38 @@ def _members(figures: Figures) -> str:
     return ", ".join(f"{number} {words}" for number, words in counted if number) or "no pods"
 
 
-def _nodes(part: ClassNodes, *, only: bool, wide: bool) -> Iterator["RenderableType"]:
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
+def _nodes(part: ClassNodes, *, only: bool, wide: bool) -> Iterator[str]:
     total = sum(group.count for group in part.groups)
-    yield Text(f"Nodes ({total}):" if only else f"Nodes ({total}) for {part.members} x {part.asks}:", style="bold")
+    heading = f"Nodes ({total}):" if only else f"Nodes ({total}) for {part.members} x {part.asks}:"
     rows = []
     for group in part.groups:
         shown = group.nodes if wide else group.nodes[:NODES_SHOWN]
         named = [f"{node.node} ({node.detail})" if node.detail else node.node for node in shown]
         more = [f"and {group.count - len(shown)} more"] if group.count > len(shown) else []
         rows.append((str(group.count), group.reason, ", ".join([*named, *more])))
-    yield Padding(columns(("NODES", "WHY", "NEAREST FIRST"), rows), (0, 0, 0, 2))
+    yield from _table(heading, ("NODES", "WHY", "NEAREST FIRST"), rows)
 
 
-def _queue(answer: Answer) -> Iterator["RenderableType"]:
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
+def _queue(answer: Answer) -> Iterator[str]:
     if not answer.ahead:
-        yield Text("Queue: nobody is ahead", style="bold")
+        yield bold("Queue: nobody is ahead")
         return
-    yield Text(f"Queue: {len(answer.ahead)} ahead (one that does not fit holds nothing back)", style="bold")
+    heading = f"Queue: {len(answer.ahead)} ahead (one that does not fit holds nothing back)"
     rows = [
         (one.gang, str(one.priority), str(one.need or ""), one.turn or "", one.reason or "could start now")
         for one in answer.ahead[:AHEAD_SHOWN]
     ]
-    yield Padding(columns(("GANG", "PRIORITY", "NEEDS", "TURN", "WHY IT WAITS"), rows), (0, 0, 0, 2))
+    yield from _table(heading, ("GANG", "PRIORITY", "NEEDS", "TURN", "WHY IT WAITS"), rows)
 
 
-def _takers(answer: Answer) -> Iterator["RenderableType"]:
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
+def _takers(answer: Answer) -> Iterator[str]:
     more = f", the {TAKERS_SHOWN} largest of {len(answer.takers)}" if len(answer.takers) > TAKERS_SHOWN else ""
-    yield Text(f"Who has the room{more}:", style="bold")
     rows = [(one.name, one.takes, str(one.pods), str(one.priority)) for one in answer.takers[:TAKERS_SHOWN]]
-    yield Padding(columns(("WHO", "TAKES", "PODS", "PRIORITY"), rows), (0, 0, 0, 2))
+    yield from _table(f"Who has the room{more}:", ("WHO", "TAKES", "PODS", "PRIORITY"), rows)
 
 
-def _history(answer: Answer, now: datetime) -> Iterator["RenderableType"]:
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    yield Text("Last:", style="bold")
+def _history(answer: Answer, now: datetime) -> Iterator[str]:
     above = answer.summary.rstrip(".")
     notes = ["(as above)" if one.note.rstrip(".") == above else one.note for one in answer.happened]
     rows = [(age(one.at, now), one.what, one.reason, note) for one, note in zip(answer.happened, notes, strict=True)]
-    yield Padding(columns(("AGO", "OBJECT", "REASON", "NOTE"), rows), (0, 0, 0, 2))
+    yield from _table("Last:", ("AGO", "OBJECT", "REASON", "NOTE"), rows)

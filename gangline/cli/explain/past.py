@@ -6,13 +6,13 @@ from typing import Final
 
 from gangline.cli.cluster.owners import Owner
 from gangline.cli.cluster.survey import RecordedEvent, Survey
+from gangline.cli.cluster.told import told
 from gangline.cli.explain.answer import Happening
 from gangline.cli.explain.case import Case, maker_of
-from gangline.cli.explain.verdict import told
 
 _HAPPENINGS: Final = 8
 _CANNOT_CREATE: Final = "FailedCreate"
-_ALIKE: Final = re.compile(r"\b(pod|to|node|assigned|binding) \S+")
+_ALIKE: Final = re.compile(r"\b(pod:?|to|node|assigned|binding) \S+")
 """What tells the words about one pod of a gang from those about another."""
 
 

@@ -60,7 +60,8 @@ def _nodes_command(member_class: MemberClass) -> str:
         elif name != "pods":
             words.append(f"--request {name}={text}")
     words += [f"-l {key}={value}" for key, value in member_class.rules.selector]
-    words += [f"--toleration {one.key}" for one in member_class.rules.tolerations if one.key]
+    tolerated = {one.key for one in member_class.rules.tolerations if one.key and not one.key.startswith(_CONDITIONS)}
+    words += [f"--toleration {key}" for key in sorted(tolerated)]
     return " ".join(words)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from gangline.cli.cluster.kinds import KINDS, POD_GROUP, kind_of
 from gangline.cli.cluster.survey import Survey
 from gangline.cli.explain.case import maker_of
 from gangline.contract.membership import GangKey, GangKind
@@ -13,18 +14,6 @@ from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from scheduler.core.model.member import Member
 
-POD: Final = "pod"
-POD_GROUP: Final = "podgroup"
-_ALIASES: Final = {
-    POD: ("pods", "po"),
-    POD_GROUP: ("podgroups", "pg", "pgs", "podgroup.scheduling.x-k8s.io", "podgroups.scheduling.x-k8s.io"),
-    "job": ("jobs", "job.batch", "jobs.batch"),
-    "deployment": ("deployments", "deploy", "deployment.apps", "deployments.apps"),
-    "replicaset": ("replicasets", "rs", "replicaset.apps", "replicasets.apps"),
-    "statefulset": ("statefulsets", "sts", "statefulset.apps", "statefulsets.apps"),
-}
-KINDS: Final = tuple(_ALIASES)
-_KIND_OF: Final = {word: kind for kind, aliases in _ALIASES.items() for word in (kind, *aliases)}
 _OWNERS: Final = {"job": "Job", "deployment": "Deployment", "replicaset": "ReplicaSet", "statefulset": "StatefulSet"}
 
 
@@ -53,7 +42,7 @@ def target_of(words: Sequence[str], namespace: str) -> Target:
         kind, name = words
     else:
         raise TargetError(f"one object at a time, such as pod/NAME; these are {len(words)} words")
-    known = _KIND_OF.get(kind.lower())
+    known = kind_of(kind)
     if known is None:
         raise TargetError(f"the kind {kind!r} has no gangs: use one of {', '.join(KINDS)}")
     if not name or "/" in name:

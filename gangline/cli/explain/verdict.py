@@ -9,11 +9,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from gangline.cli.cluster.told import told
 from gangline.cli.cluster.views import GangView
 from gangline.cli.explain.answer import State
 from gangline.cli.explain.case import Case
 from gangline.cli.terminal import counted
-from gangline.contract.meta import Condition
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import Phase
 from scheduler.core.model.member import Member
@@ -179,19 +179,6 @@ def _of_started(case: Case) -> Verdict:
     return Verdict(
         State.RUNNING, f"nothing of gang {case.title} waits: {counted(counts.running, 'member')} running.", "objects"
     )
-
-
-def told(pods: tuple[Pod, ...]) -> Condition | None:
-    """Return what the waiting pods of a gang were last told, the newest."""
-    found = [
-        condition
-        for pod in pods
-        if not pod.spec.node_name
-        for condition in pod.status.conditions or ()
-        if condition.type == "PodScheduled" and condition.status == "False"
-    ]
-    dated = [condition for condition in found if condition.last_transition_time is not None]
-    return max(dated, key=lambda one: str(one.last_transition_time)) if dated else next(iter(found), None)
 
 
 def _sentence(message: str | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from gangline.cli.cluster.options import Access
+from gangline.cli.cluster.access import Access
 from gangline.cli.manifest import rules
 from gangline.cli.manifest.documents import read
 from gangline.cli.manifest.findings import Finding, Severity

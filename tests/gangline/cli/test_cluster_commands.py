@@ -149,8 +149,8 @@ async def test_gangs_of_budgets_are_shown_and_explained() -> None:
         await cluster.until(lambda: cluster.reasons("web") == ["Unschedulable"] * 3, "it waits as a gang")
 
         learnt = json.loads((await gangline(cluster, "why", "deploy/web", "-o", "json", *address(cluster))).stdout)
-        told = json.loads((await gangline(cluster, "why", "deploy/web", "-o", "json", "--budget-gangs")).stdout)
-        status = (await gangline(cluster, "status", "--budget-gangs")).stdout
+        told = json.loads((await gangline(cluster, "why", "deploy/web", "-o", "json")).stdout)
+        status = (await gangline(cluster, "status")).stdout
         await cluster.delete("Deployment", "web")
 
     assert learnt["summary"] == told["summary"]
@@ -254,6 +254,34 @@ async def test_a_watch_prints_what_changes_until_it_is_interrupted() -> None:
 
     assert head[:3] == COLUMNS[:3]
     assert (code, said) == (130, b"")
+
+
+async def test_a_watch_ends_when_nobody_reads_it() -> None:
+    async with running_cluster(nodes(1, cpu="2")) as cluster:
+        await cluster.create(pod_group("g", 2), *pods(1, "g", "g"))
+        async with process(cluster, "status", "-w") as running, asyncio.timeout(60):
+            assert running.stdout is not None
+            assert running.stderr is not None
+            await running.stdout.readuntil(b"Pending")
+            running.stdout._transport.close()  # type: ignore[attr-defined] # as `head` does; asyncio has no other way
+            code, said = await running.wait(), await running.stderr.read()
+
+    assert (code, said) == (0, b"")
+
+
+async def test_a_watch_goes_on_after_its_connections_were_cut() -> None:
+    async with running_cluster(nodes(1, cpu="2")) as cluster:
+        await cluster.create(pod_group("g", 2), *pods(1, "g", "g"))
+        async with process(cluster, "status", "-w") as running, asyncio.timeout(60):
+            assert running.stdout is not None
+            await running.stdout.readuntil(b"Pending")
+            await cluster.admin("POST", "watches/drop")
+            await cluster.create(pod("g-1", "g"))
+            await running.stdout.readuntil(b"Running")
+            running.send_signal(signal.SIGINT)
+            code = await running.wait()
+
+    assert code == 130
 
 
 async def test_check_against_a_cluster_counts_its_groups_and_nodes(tmp_path: Path) -> None:
