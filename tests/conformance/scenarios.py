@@ -319,7 +319,7 @@ async def a_busy_queue() -> None:
             await cluster.create(*gang(name, sizes[name], run_s=0.1, restartPolicy="Never"))
 
         await asyncio.gather(*map(submit, sizes))
-        await cluster.until(lambda: all_succeeded(cluster, sum(sizes.values())), "all finish", within_s=60)
+        await cluster.until(lambda: all_succeeded(cluster, sum(sizes.values())), "all finish")
 
 
 def all_succeeded(cluster: Cluster, count: int) -> bool:
@@ -330,7 +330,7 @@ def all_succeeded(cluster: Cluster, count: int) -> bool:
 async def a_big_gang() -> None:
     async with running_cluster(nodes(10, cpu="40")) as cluster:
         await cluster.create(pod_group("g", 370), job("g", "g", parallelism=370, completions=370))
-        await cluster.until(lambda: cluster.running("g") == 370, "all run", within_s=60)
+        await cluster.until(lambda: cluster.running("g") == 370, "all run")
         samples = await cluster.services["scheduler"].samples()
         assert samples['gangline_scheduler_decisions_total{outcome="placed"}'] == 1
 

@@ -13,7 +13,7 @@ from tests.support.services import Service, eventually
 KUBE_SCHEDULER: Final = "default-scheduler"
 GANGS: Final = 12
 MEMBERS: Final = 4
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 120.0
 
 
 def names(prefix: str) -> list[str]:

@@ -21,7 +21,7 @@ from tests.support.proxy import Proxy
 from tests.support.services import Service, eventually, start_task
 
 CPU_3: Final = {"cpu": 3}
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 120.0
 OUTAGE_S: Final = 60.0
 """Long enough for the wait before the next try to grow to its most, 30 s, and for leases of nodes to run out."""
 SERVICES: Final = ("scheduler", "controller")

@@ -29,7 +29,7 @@ PATHS: Final = {
 }
 WATCH_S: Final = 2
 """An open watch outlives its right; this is how long at most."""
-PATIENCE_S: Final = 45.0
+PATIENCE_S: Final = 120.0
 ROUNDS_A_TRY: Final = 30
 SMALL: Final = {"cpu": "10m"}
 LARGE: Final = {"cpu": "100"}

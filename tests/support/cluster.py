@@ -41,10 +41,9 @@ from gangline.sandbox.nodes import NodeGroup
 from tests.support import backends, judge
 from tests.support.backends import Serving
 from tests.support.recording import Line
-from tests.support.services import Process, Service, Task, eventually, running_process, start_task
+from tests.support.services import DEADLINE_S, Process, Service, Task, eventually, running_process, start_task
 
 NAMESPACE: Final = "default"
-DEADLINE_S: Final = 30.0
 QUICK: Final = Pace(lost_node_s=0.2, job_backoff_s=0.2)
 
 T = TypeVar("T", bound=HasMetadata)

@@ -31,7 +31,7 @@ LOOPBACK: Final = "127.0.0.1"
 PORTS: Final = range(
     20_000, 32_000
 )  # below those that the kernel gives to outgoing connections: ours stay free while down
-START_S: Final = 90.0
+START_S: Final = 180.0
 POLL_S: Final = 0.02
 CONTROLLER_MANAGER: Final = "system:kube-controller-manager"
 SCHEDULER: Final = "system:kube-scheduler"

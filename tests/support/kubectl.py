@@ -12,7 +12,7 @@ import msgspec
 from tests.support.kustomize import ROOT
 from tests.support.real_cluster import RealCluster
 
-DEADLINE_S: Final = 60.0
+DEADLINE_S: Final = 120.0
 
 
 class KubectlError(Exception):

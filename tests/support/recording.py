@@ -13,7 +13,7 @@ from gangline.kube.wire.resources import Resource
 
 WATCH_S: Final = 3600
 RETRY_S: Final = 0.1
-CATCH_UP_S: Final = 30.0
+CATCH_UP_S: Final = 90.0
 
 Line = dict[str, Any]
 """One change of the cluster: revision, type, group, resource, key, object."""

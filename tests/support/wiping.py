@@ -9,7 +9,7 @@ from gangline.sandbox.nodes import KUBELET_LABEL
 from tests.support.real_cluster import RealCluster
 from tests.support.services import eventually
 
-WIPE_S: Final = 60.0
+WIPE_S: Final = 120.0
 # Owners before what they own, so that nothing is made anew.
 NAMESPACED: Final = (
     "/apis/batch/v1/namespaces/{}/cronjobs",
