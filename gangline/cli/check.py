@@ -53,8 +53,9 @@ def check(
 ) -> None:
     """Read manifests and say what would go wrong with their gangs before they are applied.
 
-    FILE is a YAML or JSON file, a directory, or - for stdin; several documents and Lists are fine. Kinds that make no
-    pods are passed over. No cluster is asked unless --against-cluster (or --kubeconfig, --context) is given; then
+    FILE is a YAML or JSON file, a directory, or - for stdin; several documents and Lists are fine. Files are
+    read as they are: what a kustomization or a chart makes must be rendered first. Kinds that make no pods are passed
+    over. No cluster is asked unless --against-cluster (or --kubeconfig, --context) is given; then
     PodGroups that exist there count, and members are tried on its nodes as if those were empty.
 
     Exits with 0 if nothing is wrong, with 1 if there are errors (with --strict: or warnings), with 2 if a file cannot
@@ -82,6 +83,8 @@ def _print(outcome: "Outcome", form: str | None) -> None:
     if form is not None:
         click.echo(machine_readable(outcome, form))
         return
+    for note in outcome.notes:
+        click.echo(f"note: {note}", err=True)
     for finding in outcome.findings:
         before, severity, after = str(finding).partition(f" {finding.severity}:")
         show([before + bold(severity, _COLOURS[finding.severity]) + after])

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from gangline.cli.cluster.survey import Survey
 from gangline.cli.explain.room import Floor, asked, grouped
 from gangline.cli.manifest.findings import Finding, Rule, error
-from gangline.cli.manifest.rules import Manifests, min_member
+from gangline.cli.manifest.manifests import Manifests, min_member
 from gangline.cli.manifest.workloads import Workload
 from gangline.contract.quantity import QuantityError
 from scheduler.core.model.member_class import MemberClass, class_of

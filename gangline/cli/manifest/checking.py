@@ -1,22 +1,24 @@
 """Checking: from paths to findings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
 from gangline.cli.cluster.access import Access
 from gangline.cli.manifest import rules
-from gangline.cli.manifest.documents import read
+from gangline.cli.manifest.documents import KUSTOMIZATIONS, Document, read
 from gangline.cli.manifest.findings import Finding, Severity
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """All findings, in the order of the files, and how many objects were looked at."""
+    """All findings, in the order of the files, how many objects were looked at, and how they were read."""
 
     findings: tuple[Finding, ...]
     objects: int
     errors: int
     warnings: int
+    notes: tuple[str, ...] = ()
 
 
 def check_files(
@@ -38,4 +40,19 @@ def check_files(
     order = {path: place for place, path in enumerate(dict.fromkeys(one.place.file for one in documents))}
     found.sort(key=lambda one: (order[one.file], one.line, one.document))
     errors = sum(one.severity is Severity.ERROR for one in found)
-    return Outcome(findings=tuple(found), objects=len(documents), errors=errors, warnings=len(found) - errors)
+    return Outcome(
+        findings=tuple(found),
+        objects=len(documents),
+        errors=errors,
+        warnings=len(found) - errors,
+        notes=tuple(_notes(documents)),
+    )
+
+
+def _notes(documents: Sequence[Document]) -> Iterator[str]:
+    """Say which files were read as they are and would be something else when rendered."""
+    for file in dict.fromkeys(one.place.file for one in documents):
+        path = Path(file)
+        if path.name in KUSTOMIZATIONS:
+            directory = path.parent
+            yield f"{file} is not rendered, files are read as they are; check what it makes with `kubectl kustomize {directory} | gangline check -`"

@@ -9,6 +9,8 @@ import yaml
 from msgspec import Struct
 
 STDIN: Final = "-"
+KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+_MERGE: Final = "<<"
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 
 
@@ -89,7 +91,7 @@ def parse(text: str, file: str) -> list[Document]:
             number += 1
             found += _objects(loader, node, file, number)
     except yaml.YAMLError as error:
-        raise DocumentError(f"{file}: {_yaml_problem(error)}") from error
+        raise DocumentError(f"{file}{_yaml_problem(error)}") from error
     finally:
         loader.dispose()
     return found
@@ -97,6 +99,7 @@ def parse(text: str, file: str) -> list[Document]:
 
 def _objects(loader: Any, node: yaml.Node, file: str, number: int) -> Iterator[Document]:
     place = Place(file, node.start_mark.line + 1, number)
+    _refuse_double_keys(node, file)
     body = loader.construct_document(node)
     if body is None:
         return
@@ -110,6 +113,26 @@ def _objects(loader: Any, node: yaml.Node, file: str, number: int) -> Iterator[D
             yield Document(Place(file, line, number), item)
 
 
+def _refuse_double_keys(root: yaml.Node, file: str) -> None:
+    """YAML keeps the last of two equal keys, the API server takes neither. Raises DocumentError."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:  # an alias stands for what was looked at
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif isinstance(node, yaml.MappingNode):
+            keys: set[str] = set()
+            for key, value in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value != _MERGE:
+                    if key.value in keys:
+                        raise DocumentError(f"{file}:{key.start_mark.line + 1}: the key {key.value} stands here twice")
+                    keys.add(key.value)
+                waiting.append(value)
+
+
 def _lines_of_items(node: yaml.Node) -> list[int]:
     assert isinstance(node, yaml.MappingNode)
     items = next(value for key, value in node.value if key.value == "items")
@@ -118,8 +141,8 @@ def _lines_of_items(node: yaml.Node) -> list[int]:
 
 def _yaml_problem(error: yaml.YAMLError) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: {error.problem or error}"
-    return str(error)
+        return f":{error.problem_mark.line + 1}: {error.problem or error}"
+    return f": {error}"
 
 
 def _mapping(value: Any) -> dict[str, Any]:

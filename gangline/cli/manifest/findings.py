@@ -30,6 +30,13 @@ class Rule(StrEnum):
     MIXED_PRIORITIES = "mixed-priorities"
     QUANTITY = "invalid-quantity"
     UNSUPPORTED = "unsupported-requirement"
+    MISSPELT = "misspelt-key"
+    MISPLACED = "misplaced-key"
+    UNKNOWN_FIELD = "unknown-field"
+    TWICE = "defined-twice"
+    GROUP_UNUSED = "group-unused"
+    NODE_NAME = "node-name"
+    CRD_VERSION = "crd-version"
     NO_NODE = "fits-no-node"
     GANG_TOO_LARGE = "gang-too-large"
 

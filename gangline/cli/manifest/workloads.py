@@ -1,5 +1,6 @@
 """Workloads: what in a manifest makes pods, how many at once, and what they look like."""
 
+import re
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +12,7 @@ from gangline.contract.membership import GangKey, Link, gang_key, is_linked, lin
 from gangline.contract.meta import OwnerReference
 from gangline.contract.pod import Pod
 
-_TEMPLATED: Final = frozenset(
+TEMPLATED: Final = frozenset(
     {"Deployment", "ReplicaSet", "StatefulSet", "Job", "CronJob", "ReplicationController", "DaemonSet"}
 )
 
@@ -38,19 +39,36 @@ class Workload(Struct, frozen=True):
         return self.document.kind == "StatefulSet" and policy != "Parallel"
 
 
+_EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<found>[^`]*)` - at `\$\.?(?P<path>[^`]*)`")
+_WORDS: Final = {"str": "a text", "int": "a whole number", "float": "a number with a point", "bool": "true or false"}
+_WORDS_OF: Final = _WORDS | {"object": "a mapping", "array": "a list", "null": "nothing"}
+
+
+def in_words(error: msgspec.ValidationError) -> str:
+    """Say which field is wrong and what belongs there."""
+    found = _EXPECTED.fullmatch(str(error))
+    if found is None:
+        return str(error)
+    wanted = " or ".join(_WORDS_OF.get(word, word) for word in found["wanted"].split(" | ") if word != "null")
+    field = found["path"].replace("[...]", "[]")
+    quotes = "; write it in quotes" if found["wanted"].startswith("str") and found["found"] != "null" else ""
+    quotes = "; write it without quotes" if found["wanted"].startswith("int") and found["found"] == "str" else quotes
+    return f"{field} is {_WORDS_OF.get(found['found'], found['found'])}, where {wanted} belongs{quotes}"
+
+
 class WorkloadError(ValueError):
     """A workload whose pods cannot be read; the message has the field and what is wrong."""
 
 
 def workload_of(document: Document, namespace: str) -> Workload | None:
     """Read a document that makes pods, None for any other kind. Raises WorkloadError."""
-    template = _template(document)
+    template = template_of(document)
     if template is None:
         return None
     try:
         pod = msgspec.convert({"metadata": template.get("metadata"), "spec": template.get("spec")}, Pod, strict=True)
     except msgspec.ValidationError as error:
-        raise WorkloadError(str(error)) from error
+        raise WorkloadError(in_words(error)) from error
     metadata = replace(
         pod.metadata,
         name=document.name,
@@ -61,10 +79,11 @@ def workload_of(document: Document, namespace: str) -> Workload | None:
     return Workload(document, pod, _count(document), link_of(pod), _priority(template))
 
 
-def _template(document: Document) -> dict[str, Any] | None:
+def template_of(document: Document) -> dict[str, Any] | None:
+    """Return what its pods will be: its template, or a Pod itself; None for what makes no pods."""
     if document.kind == "Pod":
         return document.body
-    if document.kind not in _TEMPLATED:
+    if document.kind not in TEMPLATED:
         return None
     spec = _job_spec(document)
     template = spec.get("template")

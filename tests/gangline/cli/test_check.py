@@ -12,6 +12,7 @@ from gangline.cli.main import main
 from gangline.cli.manifest import against, rules
 from gangline.cli.manifest.documents import DocumentError, parse
 from gangline.cli.manifest.findings import Finding
+from gangline.contract.crd import crd
 from gangline.contract.meta import Key
 from gangline.contract.node import Taint
 from tests.support.builders import group as existing
@@ -116,7 +117,68 @@ CASES: dict[str, tuple[list[Manifest], list[tuple[str, str, str]]]] = {
         [("invalid-quantity", "PodGroup/g", "'8GB'")],
     ),
     "minMember of 0": ([pod_group("g", 0)], [("min-member", "PodGroup/g", "spec.minMember is 0")]),
-    "minMember in words": ([pod_group("g", None, minMember="two")], [("unreadable", "PodGroup/g", "minMember")]),
+    "minMember in words": (
+        [pod_group("g", None, minMember="two")],
+        [
+            (
+                "unreadable",
+                "PodGroup/g",
+                "spec.minMember is a text, where a whole number belongs; write it without quotes",
+            )
+        ],
+    ),
+    "a number as annotation": (
+        [replica_set("rs", 3, annotations={"scheduling.k8s.io/group-min-member": 3})],
+        [("unreadable", "ReplicaSet/rs", "is a whole number, where a text belongs; write it in quotes")],
+    ),
+    "misspelt label": (
+        [pod_group("g", 1), pod("p", labels={"scheduling.x-k8s.io/podgroup": "g"})],
+        [
+            ("misspelt-key", "Pod/p", "nobody reads scheduling.x-k8s.io/podgroup in labels"),
+            ("group-unused", "PodGroup/g", "those of Pod/p start one by one"),
+        ],
+    ),
+    "label on the owner alone": (
+        [deployment("web", 2) | {"metadata": {"name": "web", "labels": {LABEL: "g"}}}],
+        [("misplaced-key", "Deployment/web", "stands on the Deployment and not on its pods")],
+    ),
+    "label on both": (
+        [pod_group("g", 2), deployment("web", 2, "g") | {"metadata": {"name": "web", "labels": {LABEL: "g"}}}],
+        [],
+    ),
+    "annotation as label": (
+        [pod("p", labels={"scheduling.k8s.io/group-name": "g"})],
+        [("misplaced-key", "Pod/p", "stands in labels, where nobody reads it")],
+    ),
+    "unknown field of a group": (
+        [pod_group("g", 1, minMembers=2)],
+        [("unknown-field", "PodGroup/g", "spec has no field minMembers")],
+    ),
+    "PodGroup twice": (
+        [pod_group("g", 1), pod_group("g", 2)],
+        [("defined-twice", "PodGroup/g", "stands at all.yaml:1")],
+    ),
+    "PodGroup of another version": (
+        [pod_group("g", 1) | {"apiVersion": "scheduling.x-k8s.io/v1"}],
+        [("other-api-group", "PodGroup/g", "scheduling.x-k8s.io/v1 is not read")],
+    ),
+    "Job of others": (
+        [{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "v"}}],
+        [("other-api-group", "Job/v", "batch.volcano.sh/v1alpha1 is not read")],
+    ),
+    "nodeName": (
+        [pod_group("g", 1), pod("p", "g", nodeName="n0")],
+        [("node-name", "Pod/p", "on that node from the start")],
+    ),
+    "no replicas": (
+        [pod_group("g", 1), deployment("web", 0, "g")],
+        [("too-few-pods", "PodGroup/g", "at most 0 pods")],
+    ),
+    "our definition": ([crd()], []),
+    "our definition without our version": (
+        [crd() | {"spec": {"versions": [{"name": "v2", "served": True}]}}],
+        [("crd-version", "CustomResourceDefinition/podgroups.scheduling.x-k8s.io", "it serves v2")],
+    ),
     "two names": (
         [pod("p", "g", labels={"pod-group.scheduling.sigs.k8s.io": "h"})],
         [("invalid-link", "Pod/p", "'h'")],
@@ -138,7 +200,7 @@ def test_a_manifest_is_judged(case: str) -> None:
     assert sorted((one.rule.value, f"{one.kind}/{one.name}") for one in found) == sorted(row[:2] for row in expected)
     for rule, _, words in expected:
         assert any(one.rule == rule and words in one.message for one in found)
-    assert all(one.cure or one.rule in ("invalid-quantity", "invalid-link") for one in found)
+    assert all(one.cure or one.rule in ("invalid-quantity", "invalid-link", "unreadable") for one in found)
 
 
 def test_a_group_that_the_cluster_has_counts() -> None:
@@ -184,11 +246,12 @@ def test_an_object_is_found_where_it_stands_in_documents_and_lists() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("a: [", "f.yaml: line 1"),
+        ("a: [", "f.yaml:1"),
         ("- 1", "f.yaml:1: document 1 is no object"),
-        ("a: !!python/none x", "f.yaml: line 1"),
+        ("a: !!python/none x", "f.yaml:1"),
+        ("a:\n  b: 1\n  c: {}\n  b: 2\n", "f.yaml:4: the key b stands here twice"),
     ],
-    ids=["broken", "no object", "tag"],
+    ids=["broken", "no object", "tag", "key twice"],
 )
 def test_what_is_no_manifest_is_refused_with_its_place(text: str, complaint: str) -> None:
     with pytest.raises(DocumentError, match=complaint):
@@ -228,6 +291,16 @@ def test_a_finding_is_one_line_with_its_place_and_without_colour_off_a_terminal(
     assert line.endswith("[too-few-pods]")
     assert "\x1b" not in result.output
     assert result.stderr == "1 error, 0 warnings in 2 objects\n"
+
+
+def test_a_kustomization_is_said_to_be_read_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("resources: [pg.yaml]\n")
+    (tmp_path / "pg.yaml").write_text(yaml.safe_dump(pod_group("g", 1)))
+
+    result = run("--strict", str(tmp_path))
+
+    assert result.exit_code == 0
+    assert f"`kubectl kustomize {tmp_path} | gangline check -`" in result.stderr
 
 
 def test_findings_are_readable_for_programs() -> None:
