@@ -143,6 +143,8 @@ class RealBackend:
         """The cluster, which is entered, or built and started, if it is not there yet."""
         if self._cluster is None:
             self._cluster = await self._stack.enter_async_context(self._opened())
+        if isinstance(self._cluster, ControlPlane):
+            self._cluster.check()
         return self._cluster
 
     async def plane(self) -> ControlPlane:

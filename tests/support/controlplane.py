@@ -140,6 +140,11 @@ class ControlPlane(RealCluster):
         lines = (self.directory / "audit.log").read_bytes().splitlines()
         return [msgspec.json.decode(line) for line in lines]
 
+    def check(self) -> None:
+        """Raise ServerError if a server has ended by itself."""
+        for each in self._servers.values():
+            each.check()
+
     def kill_apiserver(self) -> None:
         """End the API server at once, as a crash does: asked to end, it waits a minute for open watches."""
         self._end("kube-apiserver").kill()
@@ -147,12 +152,15 @@ class ControlPlane(RealCluster):
     async def start_apiserver(self) -> None:
         """Start it again at the same address, and the controllers too.
 
-        By themselves they wait for up to half a minute before they ask again, and do not notice a restore.
+        By themselves they wait for up to half a minute before they ask again, do not notice a restore, and end where the
+        API server went away while they started.
         """
+        with_controllers = "kube-controller-manager" in self._servers
+        if with_controllers:
+            self._end("kube-controller-manager").kill()
         self._start("kube-apiserver", self._apiserver_flags())
         await self._until("/readyz", lambda status, _: status == 200, "kube-apiserver")
-        if "kube-controller-manager" in self._servers:
-            self._end("kube-controller-manager").kill()
+        if with_controllers:
             self._start("kube-controller-manager", self._controller_flags())
 
     async def restart_apiserver(self) -> None:
@@ -256,8 +264,7 @@ class ControlPlane(RealCluster):
         try:
             async with asyncio.timeout(START_S):
                 while not holds(status, body):
-                    for each in self._servers.values():
-                        each.check()
+                    self.check()
                     await asyncio.sleep(POLL_S)
                     status, body = await self.request("GET", path)
         except TimeoutError:
