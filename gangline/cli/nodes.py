@@ -24,7 +24,9 @@ from gangline.cli.cluster.options import access_options, examples, output_option
 @click.option("--cpu", metavar="QUANTITY", help="CPU of one member.")
 @click.option("--memory", metavar="QUANTITY", help="Memory of one member.")
 @click.option("--request", "requests", multiple=True, metavar="NAME=QUANTITY", help="Any other resource of one member.")
-@click.option("-l", "--selector", multiple=True, metavar="KEY=VALUE", help="Only nodes with this label.")
+@click.option(
+    "-l", "--selector", multiple=True, metavar="KEY=VALUE", help="Only nodes with this label, or with several: a=b,c=d."
+)
 @click.option("--toleration", "tolerations", multiple=True, metavar="KEY", help="A taint that members tolerate.")
 @output_option("json", "yaml", "wide", "name")
 @access_options

@@ -70,7 +70,7 @@ def shape_of(
     asks = {name: value for name, value in (("cpu", cpu), ("memory", memory)) if value is not None}
     asks |= dict(_pair(text, "--request", "nvidia.com/gpu=1") for text in requests)
     rules = NodeRules(
-        selector=tuple(sorted(_pair(text, "--selector", "pool=gpu") for text in selector)),
+        selector=tuple(sorted({_pair(one, "--selector", "pool=gpu") for text in selector for one in text.split(",")})),
         tolerations=tuple(Toleration(key=key, operator="Exists") for key in sorted(set(tolerations))),
     )
     if not asks:

@@ -12,6 +12,7 @@ from gangline.contract.names import API_VERSION, GROUP_MIN_MEMBER_ANNOTATION, PO
 
 
 def of_gang(key: GangKey, workloads: Sequence[Workload], manifests: Manifests) -> Iterator[Finding]:
+    """Yield what is wrong with one gang, which these workloads make pods of."""
     if key.kind is GangKind.POD_GROUP and manifests.group(key) is None:
         yield from _group_missing(key, workloads, manifests)
         return

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -220,6 +221,43 @@ async def test_nodes_show_room_and_the_largest_gang() -> None:
     assert "Not one member with 64 cpu would fit now on 2 nodes." in none
     assert wrong.exit_code == 2
     assert "write 4, 500m, 1.5Gi or 2e3" in wrong.stderr
+
+
+SHAPES: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
+    # options, what a member asks for, and the rest of its spec
+    "cpu": ({"--cpu": "1500m"}, {"cpu": "1500m"}, {}),
+    "two resources": ({"--cpu": "1", "--memory": "3Gi"}, {"cpu": 1, "memory": "3Gi"}, {}),
+    "device": ({"--cpu": "1", "--request": "example.com/gpu=1"}, {"cpu": 1, "example.com/gpu": 1}, {}),
+    "selector": ({"--cpu": "1", "-l": "pool=gpu"}, {"cpu": 1}, {"nodeSelector": {"pool": "gpu"}}),
+    "toleration": (
+        {"--cpu": "2", "--toleration": "node.kubernetes.io/unschedulable"},
+        {"cpu": 2},
+        {"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]},
+    ),
+}
+
+
+async def test_the_largest_gang_of_a_shape_is_what_really_starts() -> None:
+    gpu = nodes(1, "gpu", labels={"pool": "gpu"}, room={"example.com/gpu": 3}, cpu="8", memory="16Gi")
+    async with running_cluster(
+        nodes(2, cpu="4", memory="8Gi"), gpu, nodes(1, "shut", cpu="6", memory="8Gi")
+    ) as cluster:
+        await cluster.client.patch(NODES, Key("", "shut-0"), {"spec": {"unschedulable": True}})
+        await cluster.create(*pods(2, "web", requests={"cpu": "700m", "memory": "1Gi"}))
+        await cluster.until(lambda: cluster.running("web") == 2, "some room is taken")
+        for name, (options, requests, spec) in SHAPES.items():
+            words = [word for option in options.items() for word in option]
+            largest = json.loads((await gangline(cluster, "nodes", *words, "-o", "json")).stdout)["largestGang"]
+            group = name.replace(" ", "-")
+            await cluster.create(*gang(group, largest + 1, requests=requests, **spec))
+            await cluster.until(lambda: "Unschedulable" in cluster.reasons(group), f"{name}: one more does not fit")  # noqa: B023
+            assert f"{largest} of {largest + 1} members fit" in cluster.messages(group)[0], name
+            await cluster.patch("PodGroup", group, {"spec": {"minMember": largest}})
+            await cluster.until(lambda: cluster.running(group) == largest, f"{name}: {largest} run")  # noqa: B023
+            await cluster.delete("PodGroup", group)
+            for number in range(largest + 1):
+                await cluster.delete("Pod", f"{group}-{number}", grace_period_s=0)
+            await cluster.until(lambda: not cluster.of(group), "it is gone")  # noqa: B023
 
 
 @asynccontextmanager
