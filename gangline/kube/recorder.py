@@ -12,7 +12,7 @@ from gangline.base.clock import Clock
 from gangline.base.token_bucket import TokenBucket
 from gangline.kube.client import Client
 from gangline.kube.clock import MonotonicClock, utc_now
-from gangline.kube.wire.errors import AlreadyExists, ApiError
+from gangline.kube.wire.errors import AlreadyExists, ApiError, is_ending
 from gangline.kube.wire.events import EventLog, EventType, ObjectReference, Occurrence
 from gangline.kube.wire.requests import Request
 
@@ -155,7 +155,8 @@ class EventRecorder:
         except ApiError as error:
             if not self._log.failed(occurrence, error, self._clock.now(), self._jitter()):
                 self._observer.dropped()
-                log.warning("event_not_written", reason=occurrence.reason, error=str(error))
+                if not is_ending(error):
+                    log.warning("event_not_written", reason=occurrence.reason, error=str(error))
         else:
             self._observer.written()
             self._log.written(occurrence, self._clock.now())

@@ -15,7 +15,7 @@ DISTINCT: Final = 9
 """So many different sentences are told of one object for one reason; the others count as one (client-go's limit)."""
 REMEMBERED: Final = 1000
 """Objects with a reason whose sentences are known; a flood over more of them is not folded."""
-RATE, BURST, WAITING = 20.0, 100, 200
+RATE, BURST, WAITING = 10.0, 50, 200
 """Events are for people who try something: a thousand pods must not wait for them, so most of theirs are lost."""
 
 
@@ -73,6 +73,10 @@ class Announcer:
             client, component=component, instance=component, rate=RATE, burst=BURST, limit=WAITING
         )
         self._told: dict[tuple[str, str], list[str]] = {}
+
+    def __len__(self) -> int:
+        """Return how many Events wait to be written."""
+        return len(self._recorder)
 
     def tell(self, thing: Identified, note: Note) -> None:
         """Have an Event about an object written some time, or counted, or lost."""

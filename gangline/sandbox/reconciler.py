@@ -14,7 +14,7 @@ from gangline.base.key_queue import KeyQueue
 from gangline.contract.meta import Key, ObjectMeta
 from gangline.kube.client import Client
 from gangline.kube.clock import utc_now
-from gangline.kube.wire.errors import ApiError, Conflict, NotFound, is_another
+from gangline.kube.wire.errors import ApiError, Conflict, NotFound, is_another, is_ending
 from gangline.kube.wire.resources import Resource
 from gangline.sandbox.actions import Action, Create, Decision, Delete, Note, Patch
 from gangline.sandbox.announcements import note_of
@@ -31,7 +31,6 @@ PATIENCE_S: Final = 5.0
 """How long a decision waits for its own writes to come back; then the cache is believed as it is."""
 LOOK_AGAIN_S: Final = 1.0
 CONCURRENT_WRITES: Final = 16
-NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
 FIELD_MANAGER: Final = "gangline-sandbox"
 RETRY: Final = Backoff(initial_s=0.05, limit_s=15.0)
 
@@ -159,7 +158,7 @@ class Decider(Generic[T]):
                 return await self._write(thing, action)
             except ApiError as error:
                 is_settled = isinstance(error, NotFound) and not isinstance(action, Create)
-                if is_settled or NAMESPACE_TERMINATING in error.causes or is_another(error):
+                if is_settled or is_ending(error) or is_another(error):
                     return _at_once
                 self._announce(thing, action, "", error)
                 return error

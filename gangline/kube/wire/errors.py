@@ -263,6 +263,11 @@ def is_another(error: ApiError) -> bool:
     return isinstance(error, Invalid) and "metadata.uid" in error.fields
 
 
+def is_ending(error: ApiError) -> bool:
+    """Whether something was to be created in a namespace that is being deleted."""
+    return "NamespaceTerminating" in error.causes
+
+
 def _class_of(status: int, reason: str) -> type[ApiError]:
     if status == 409 and reason == "AlreadyExists":
         return AlreadyExists

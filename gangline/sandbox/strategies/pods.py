@@ -52,7 +52,7 @@ def _set_service_account(write: Write, spec: Object) -> None:
     is_made_by_controller = name == "default"
     if not is_made_by_controller and write.state.store.get(SERVICE_ACCOUNTS.resource, f"{namespace}/{name}") is None:
         why = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
-        raise failures.forbidden(write.kind, write.new["metadata"]["name"], why)
+        raise failures.forbidden(write.kind, _name_before(write), why)
 
 
 def _set_priority(write: Write, spec: Object) -> None:
@@ -63,11 +63,18 @@ def _set_priority(write: Write, spec: Object) -> None:
             f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller "
             f"computed {value} from the given PriorityClass name"
         )
-        raise failures.forbidden(write.kind, write.new["metadata"]["name"], why)
+        raise failures.forbidden(write.kind, _name_before(write), why)
     if name:
         spec["priorityClassName"] = name
     spec["priority"] = value
     spec.setdefault("preemptionPolicy", policy)
+
+
+def _name_before(write: Write) -> str:
+    """Tell the name as admission knows it: before one is made up of a stem."""
+    metadata = write.new["metadata"]
+    name: str = metadata.get("generateName") or metadata["name"]
+    return name
 
 
 def _priority_class(write: Write, name: str) -> tuple[str, int, str]:
@@ -81,7 +88,7 @@ def _priority_class(write: Write, name: str) -> tuple[str, int, str]:
         version = store.get(PRIORITY_CLASSES.resource, name)
         if version is None:
             why = f"no PriorityClass with name {name} was found"
-            raise failures.forbidden(write.kind, write.new["metadata"]["name"], why)
+            raise failures.forbidden(write.kind, _name_before(write), why)
         found = version.object
     return found["metadata"]["name"], found.get("value", 0), found.get("preemptionPolicy", "PreemptLowerPriority")
 

@@ -102,3 +102,15 @@ def test_speed_makes_its_clock_run_faster() -> None:
 def test_what_is_no_schedule_is_an_error() -> None:
     with pytest.raises(ValueError, match="fields"):
         decided(cron_job(schedule="often"))
+
+
+def test_it_tells_which_jobs_have_ended_and_why_none_is_started() -> None:
+    active = {"active": [{"uid": "uid-tick-1"}, {"uid": "uid-tick-2"}]}
+    jobs = (job("tick-1", "Failed"), job("tick-2"), job("tick-3", "Complete"))
+
+    notes = decided(cron_job(concurrencyPolicy="Forbid", status=active), *jobs).notes
+
+    assert [(note.reason, note.message.split(":")[0]) for note in notes] == [
+        ("SawCompletedJob", "Saw completed job"),
+        ("JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid"),
+    ]

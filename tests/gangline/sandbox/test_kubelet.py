@@ -354,3 +354,27 @@ def test_a_stopped_kubelet_does_nothing() -> None:
 def test_speed_shortens_what_takes_time() -> None:
     pod = run_pod("a", node="n", phase="Running", started=0, ready=0, annotations={RUN_SECONDS_ANNOTATION: "3600"})
     assert Bench(speed=60).decide(pod) == Decision(again_in_s=60.0)
+
+
+FAILING = {RUN_SECONDS_ANNOTATION: "5", EXIT_CODE_ANNOTATION: "1"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "seconds", "told"),
+    [
+        pytest.param(run_pod("a", node="n"), 0, [], id="accepted"),
+        pytest.param(run_pod("a", node="n", started=0), 0, ["Pulled", "Created", "Started"], id="started"),
+        pytest.param(run_pod("a", node="n", phase="Running", started=0), 0, [], id="ready later"),
+        pytest.param(run_pod("a", node="n", phase="Running", started=0, deleting=True), 0, ["Killing"], id="stopped"),
+        pytest.param(run_pod("a", node="n", started=0, deleting=True), 0, [], id="never started"),
+        pytest.param(run_pod("a", node="n", cpu="99"), 0, ["OutOfcpu"], id="does not fit"),
+        pytest.param(
+            after(run_pod("a", node="n", phase="Running", started=0, annotations=FAILING), Decision(), "Always"),
+            5,
+            ["BackOff"],
+            id="will be started again",
+        ),
+    ],
+)
+def test_kubelet_tells_what_happens_to_containers(pod: RunPod, seconds: float, told: list[str]) -> None:
+    assert [note.reason for note in decided(pod, seconds).notes] == told

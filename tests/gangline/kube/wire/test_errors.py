@@ -160,3 +160,8 @@ def test_a_version_that_the_server_has_not_seen() -> None:
     assert errors.version_too_large(cause)
     assert errors.version_too_large(text)
     assert not errors.version_too_large(classify(504, status(504, "Timeout"), {}))
+
+
+@pytest.mark.parametrize(("reason", "expected"), [("NamespaceTerminating", True), ("Other", False)])
+def test_something_new_in_a_namespace_that_ends(reason: str, *, expected: bool) -> None:
+    assert errors.is_ending(classify(403, status(403, "", causes=[{"reason": reason}]), {})) == expected
