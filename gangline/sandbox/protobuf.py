@@ -65,17 +65,17 @@ def _message(data: bytes, table: Table) -> Object:
             case dict() as inline:
                 found.update(_message(raw, inline))
             case (str(field), schema, zero_counts):
-                _put(found, field, raw, _resolved(schema), keeps_zero=zero_counts)
+                _put(found, field, raw, schema, keeps_zero=zero_counts)
     return found
 
 
 def _put(found: Object, field: str, raw: Any, schema: Schema, *, keeps_zero: bool) -> None:
     if schema.get("type") == "array":
-        found.setdefault(field, []).append(_value(raw, _resolved(schema["items"])))
+        found.setdefault(field, []).append(_value(raw, schema["items"]))
         return
     if isinstance(schema.get("additionalProperties"), Mapping):
         entry = dict(_fields(raw))
-        value = _value(entry.get(2, b""), _resolved(schema["additionalProperties"]))
+        value = _value(entry.get(2, b""), schema["additionalProperties"])
         found.setdefault(field, {})[entry.get(1, b"").decode()] = value
         return
     value = _value(raw, schema)
@@ -84,11 +84,12 @@ def _put(found: Object, field: str, raw: Any, schema: Schema, *, keeps_zero: boo
 
 
 def _value(raw: Any, schema: Schema) -> Any:
-    match schema:
+    name = schema.get("$ref", "")
+    match definitions()[name] if name else schema:
         case {"format": "quantity"}:
             return dict(_fields(raw)).get(1, b"").decode()
-        case {"format": "date-time", **more}:
-            return _time(dict(_fields(raw)), micros="micros" in more)
+        case {"format": "date-time"}:
+            return _time(dict(_fields(raw)), micros=name.endswith(".MicroTime"))
         case {"format": "byte"}:
             return b64encode(raw).decode()
         case {"x-kubernetes-int-or-string": True}:
@@ -104,21 +105,8 @@ def _value(raw: Any, schema: Schema) -> Any:
             return struct.unpack("<d", raw)[0]
         case {"type": "string"}:
             return raw.decode()
-        case {"name": str(name)}:
-            return _message(raw, _table(name))
         case _:
-            return _message(raw, {})
-
-
-def _resolved(schema: Schema) -> Schema:
-    """Follow a reference; one to a struct stays a name."""
-    name = schema.get("$ref")
-    if name is None:
-        return schema
-    target = definitions()[name]
-    if name.endswith(".MicroTime"):
-        return {**target, "micros": True}
-    return {"name": name} if "properties" in target else target
+            return _message(raw, _table(name) if name else {})
 
 
 def _time(parts: Mapping[int, int], *, micros: bool) -> str | None:

@@ -4,6 +4,11 @@ from typing import Final
 
 from tests.comparison.compare import Known
 
+
+def _worded_otherwise(*requests: str, places: tuple[str, ...] = ("body.message",)) -> dict[str, tuple[str, ...]]:
+    return dict.fromkeys(requests, places)
+
+
 KNOWN: Final[tuple[Known, ...]] = (
     Known(
         "Answers are JSON, as every client takes it; nobody asks for YAML or for protobuf alone.",
@@ -56,25 +61,26 @@ KNOWN: Final[tuple[Known, ...]] = (
         "words.",
         {
             "lists/greater": ("status", "body"),
-            **dict.fromkeys(
-                (
-                    *("lists/broken-number", "lists/broken-selector", "lists/broken-value"),
-                    *("lists/limit-odd", "lists/version-odd", "pods-deleted/grace-odd", "pods-deleted/options-odd"),
-                    *("methods/protobuf-cut", "methods/protobuf-odd", "pods-created/a-list"),
-                ),
-                ("body.message",),
-            ),
             "watches/odd-version": ("status", "body"),
             "discovery/aggregated-core": ("headers", "body"),
             "discovery/aggregated": ("headers", "body"),
             "methods/rules-review": ("body.status",),
-            **dict.fromkeys(("maps/large", "maps/very-large"), ("status", "headers", "body")),
+            "maps/large": ("status", "headers", "body"),
+            "maps/very-large": ("status", "headers", "body"),
             "maps/huge": ("headers", "body"),
             "definitions/delete-definition": ("body",),
             "definitions/no-storage": ("body.details",),
-            "nodes/taint-odd": ("body.message", "body.details"),
-            "budgets/both": ("body.message", "body.details"),
-            "budgets/selector-odd": ("body.message", "body.details"),
+            "budgets/charged": ("body.status.conditions",),
+            **_worded_otherwise(
+                *("lists/broken-number", "lists/broken-selector", "lists/broken-value"),
+                *("lists/limit-odd", "lists/version-odd", "pods-deleted/grace-odd", "pods-deleted/options-odd"),
+                *("methods/protobuf-cut", "methods/protobuf-odd", "pods-created/a-list"),
+            ),
+            **_worded_otherwise(
+                *("nodes/taint-odd", "budgets/both", "budgets/selector-odd", "workloads/strategy-odd"),
+                *("jobs/own-selector", "pods-refused/port", "pods-refused/topology-skew"),
+                places=("body.message", "body.details"),
+            ),
         },
     ),
 )

@@ -75,8 +75,6 @@ def _charge(state: ClusterState, version: Version, pod_name: str, *, dry_run: bo
         return
     disrupted = {**(status.get("disruptedPods") or {}), pod_name: state.timestamp()}
     charged = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": disrupted}
-    if allowed == 1:
-        charged["conditions"] = [_used_up(budget, state.timestamp())]
     state.store.commit(Change.MODIFIED, version.resource, version.key, {**budget, "status": charged})
 
 
@@ -87,14 +85,3 @@ def announce(state: ClusterState, version: Version) -> None:
     )
     new = {**version.object, "status": with_condition(version.object, condition)}
     state.store.commit(Change.MODIFIED, version.resource, version.key, new)
-
-
-def _used_up(budget: Object, now: str) -> Object:
-    return {
-        "type": "DisruptionAllowed",
-        "status": "False",
-        "reason": "InsufficientPods",
-        "message": "",
-        "observedGeneration": (budget.get("status") or {}).get("observedGeneration", 0),
-        "lastTransitionTime": now,
-    }

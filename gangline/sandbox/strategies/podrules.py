@@ -42,10 +42,6 @@ def spec_problems(spec: Object, path: str) -> Iterator[Cause]:
         yield from _toleration_problems(toleration, f"{path}.tolerations[{index}]")
     if spec.get("schedulingGates") and spec.get("nodeName"):
         yield Cause.forbidden(f"{path}.nodeName", "cannot be set until all schedulingGates have been cleared")
-    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
-        if constraint.get("maxSkew", 0) <= 0:
-            where = f"{path}.topologySpreadConstraints[{index}].maxSkew"
-            yield Cause.invalid(where, constraint.get("maxSkew", 0), "must be greater than zero")
     if "resources" in spec:
         yield from _resource_problems(spec["resources"], f"{path}.resources")
     for name, amount in (spec.get("overhead") or {}).items():
@@ -61,11 +57,6 @@ def _container_problems(container: Object, path: str, names: set[str]) -> Iterat
     names.add(name)
     if not container.get("image"):
         yield Cause.required(f"{path}.image")
-    for index, port in enumerate(container.get("ports") or ()):
-        for field in ("containerPort", "hostPort"):
-            number = port.get(field)
-            if number is not None and not 0 < number < 65536 and (number or field == "containerPort"):
-                yield Cause.invalid(f"{path}.ports[{index}].{field}", number, "must be between 1 and 65535, inclusive")
     yield from _resource_problems(container.get("resources") or {}, f"{path}.resources")
 
 

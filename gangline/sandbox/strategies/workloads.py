@@ -58,13 +58,15 @@ def _broken_rules(write: Write) -> list[Cause]:
 def _broken_job_rules(write: Write) -> list[Cause]:
     if write.subresource:
         return []
-    problems = list(_selector_problems(write.new["spec"]))
+    spec, problems = write.new["spec"], []
+    if not spec.get("manualSelector") and set(_wanted(spec)) != {_JOB_UID_LABELS[0]}:
+        problems.append(Cause.invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated"))
     problems += spec_problems(_template(write.new).get("spec") or {}, "spec.template.spec")
     policy = (_template(write.new).get("spec") or {}).get("restartPolicy")
     if policy not in ("OnFailure", "Never"):
         detail = 'valid values: "OnFailure", "Never"'
         problems.append(Cause.required("spec.template.spec.restartPolicy", detail))
-    if write.new["spec"].get("completionMode") == "Indexed" and write.new["spec"].get("completions") is None:
+    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
         problems.append(Cause.required("spec.completions", "when completion mode is Indexed"))
     problems += changed(write, "spec.selector", "spec.completions")
     if write.old and not jsonpath.first(write.old, "spec.suspend"):
@@ -82,10 +84,6 @@ def _problems(write: Write) -> Iterator[Cause]:
         yield Cause.invalid("spec.selector", selector, "empty selector is invalid for deployment")
     if selector is None or any((labels or {}).get(key) != each for key, each in _wanted(spec).items()):
         yield Cause.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
-    strategy = spec.get("strategy")
-    if strategy and strategy["type"] not in ("Recreate", "RollingUpdate"):
-        shown = {"Type": strategy["type"], "RollingUpdate": strategy.get("rollingUpdate")}
-        yield Cause.unsupported("spec.strategy", shown, ("Recreate", "RollingUpdate"))
     yield from spec_problems(template.get("spec") or {}, "spec.template.spec")
     if (template.get("spec") or {}).get("restartPolicy") not in (None, "Always"):
         yield Cause.unsupported("spec.template.spec.restartPolicy", template["spec"]["restartPolicy"], ("Always",))
@@ -94,18 +92,6 @@ def _problems(write: Write) -> Iterator[Cause]:
 
 def _wanted(spec: Object) -> dict[str, str]:
     return (spec.get("selector") or {}).get("matchLabels") or {}
-
-
-def _selector_problems(spec: Object) -> Iterator[Cause]:
-    """Check that a Job's selector is the one that it got."""
-    wanted = _wanted(spec)
-    if spec.get("manualSelector") or set(wanted) == {_JOB_UID_LABELS[0]}:
-        return
-    yield Cause.invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated")
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    if any((labels or {}).get(key) != each for key, each in wanted.items()):
-        detail = "`selector` does not match template `labels`"
-        yield Cause.invalid("spec.template.metadata.labels", dict(sorted((labels or {}).items())), detail)
 
 
 WORKLOAD = Strategy(prepare=_prepare, validate=_broken_rules)

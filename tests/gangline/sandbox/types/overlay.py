@@ -31,6 +31,8 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "resources": {"default": {}},
     },
     "io.k8s.api.core.v1.ContainerPort": {
+        "containerPort": {"minimum": 1, "maximum": 65535},
+        "hostPort": {"minimum": 0, "maximum": 65535},
         "protocol": {"default": "TCP", "enum": ["SCTP", "TCP", "UDP"]},
     },
     "io.k8s.api.core.v1.PodCondition": {"lastProbeTime": _NULL, "lastTransitionTime": _NULL},
@@ -70,6 +72,7 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
     },
     "io.k8s.api.core.v1.TopologySpreadConstraint": {
+        "maxSkew": {"minimum": 0, "exclusiveMinimum": True},
         "whenUnsatisfiable": {"enum": ["DoNotSchedule", "ScheduleAnyway"]},
     },
     "io.k8s.api.core.v1.Probe": {
@@ -99,7 +102,9 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "revisionHistoryLimit": {"default": 10},
         "progressDeadlineSeconds": {"default": 600},
     },
-    "io.k8s.api.apps.v1.DeploymentStrategy": {"type": {"default": "RollingUpdate"}},
+    "io.k8s.api.apps.v1.DeploymentStrategy": {
+        "type": {"default": "RollingUpdate", "enum": ["Recreate", "RollingUpdate"]},
+    },
     "io.k8s.api.apps.v1.RollingUpdateDeployment": {
         "maxSurge": {"default": "25%"},
         "maxUnavailable": {"default": "25%"},
