@@ -112,17 +112,11 @@ class RunState(Struct, frozen=True, kw_only=True, rename="camel"):
     terminated: ExitState | None = None
 
 
-class LastState(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a container ended the last time."""
-
-    terminated: ExitState | None = None
-
-
 class RunStatus(ContainerStatus, frozen=True, kw_only=True, rename="camel"):
     """Status of a container that a kubelet wrote."""
 
     state: RunState | None = None  # type: ignore[assignment]  # more of the same field
-    last_state: LastState | None = None
+    last_state: RunState | None = None
     restart_count: int | None = None
 
 
@@ -195,7 +189,7 @@ class Lease(Struct, frozen=True, kw_only=True, rename="camel"):
     spec: LeaseSpec = LeaseSpec()
 
 
-class ReplicaSetSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+class ReplicatedSpec(Struct, frozen=True, kw_only=True, rename="camel"):
     """How many pods of which template."""
 
     replicas: int = 1
@@ -218,7 +212,7 @@ class ReplicaSet(Struct, frozen=True, kw_only=True, rename="camel"):
     """A ReplicaSet."""
 
     metadata: Meta = Meta()
-    spec: ReplicaSetSpec = ReplicaSetSpec()
+    spec: ReplicatedSpec = ReplicatedSpec()
     status: ReplicaSetStatus = ReplicaSetStatus()
 
 
@@ -236,15 +230,11 @@ class DeploymentStrategy(Struct, frozen=True, kw_only=True, rename="camel"):
     rolling_update: RollingUpdate | None = None
 
 
-class DeploymentSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+class DeploymentSpec(ReplicatedSpec, frozen=True, kw_only=True, rename="camel"):
     """How many pods of which template, and how to get there."""
 
-    replicas: int = 1
-    min_ready_seconds: int = 0
     revision_history_limit: int = 10
     paused: bool = False
-    selector: LabelSelector = LabelSelector()
-    template: Opaque = {}
     strategy: DeploymentStrategy = DeploymentStrategy()
 
 
@@ -295,16 +285,12 @@ class ClaimTemplate(Struct, frozen=True, kw_only=True, rename="camel"):
     spec: Opaque = {}
 
 
-class StatefulSetSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+class StatefulSetSpec(ReplicatedSpec, frozen=True, kw_only=True, rename="camel"):
     """How many numbered pods of which template, and in which order."""
 
-    replicas: int = 1
-    min_ready_seconds: int = 0
     service_name: str = ""
     pod_management_policy: str = "OrderedReady"
     ordinals: Ordinals | None = None
-    selector: LabelSelector = LabelSelector()
-    template: Opaque = {}
     update_strategy: StatefulSetStrategy = StatefulSetStrategy()
     volume_claim_templates: tuple[ClaimTemplate, ...] | None = None
 

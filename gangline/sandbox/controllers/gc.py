@@ -114,11 +114,14 @@ class Collector:
         """Look at an object that has owners or is being deleted, and at the dependents of one that is gone."""
         if new is not None and (owners_of(new) or _pending_finalizers(new)):
             self.loop.enqueue(Item(resource, new.metadata.key))
-        if new is None and old is not None:
-            for link in owners_of(old):
-                self._enqueue_owner(link.uid)
         thing = new or old
-        if thing is not None and (new is None or waits_for_dependents(new)):
+        if thing is None:
+            return
+        if new is None:
+            owners = (self._item(link, thing.metadata.namespace) for link in owners_of(thing))
+            for item in filter(None, owners):
+                self.loop.enqueue(item)
+        if new is None or waits_for_dependents(new):
             for dependent in self._dependents(thing.metadata.uid):
                 self.loop.enqueue(Item(dependent.resource, dependent.thing.metadata.key))
 
@@ -145,23 +148,23 @@ class Collector:
 
     async def _is_gone(self, link: OwnerLink, namespace: str) -> bool:
         """Ask the API server: the cache of the owner's kind may lag. Unknown kinds are left alone."""
-        resource = self.served.find(link.api_version, link.kind)
-        if resource is None:
+        item = self._item(link, namespace)
+        if item is None:
             return False
         try:
-            owner = await self._client.get(resource, Key(namespace if resource.namespaced else "", link.name), Thing)
+            owner = await self._client.get(item.resource, item.key, Thing)
         except NotFound:
             return True
         return owner.metadata.uid != link.uid
 
+    def _item(self, link: OwnerLink, namespace: str) -> Item | None:
+        resource = self.served.find(link.api_version, link.kind)
+        if resource is None:
+            return None
+        return Item(resource, Key(namespace if resource.namespaced else "", link.name))
+
     def _owner(self, uid: str) -> Identified | None:
         return next((found for each in self.served if (found := each.cache.by_uid(uid)) is not None), None)
-
-    def _enqueue_owner(self, uid: str) -> None:
-        for informer in self.served:
-            owner = informer.cache.by_uid(uid)
-            if owner is not None and _pending_finalizers(owner):
-                self.loop.enqueue(Item(informer.resource, owner.metadata.key))
 
     def _dependents(self, uid: str) -> list[Dependent]:
         return [Dependent(each.resource, thing) for each in self.served for thing in each.cache.owned_by(uid)]

@@ -4,7 +4,7 @@ Pods carry no tracking finalizer. Instead `Jobs` remembers how each pod that it 
 below what the status already says, so pods that are deleted after their end stay counted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -21,7 +21,8 @@ from gangline.sandbox.podlife import is_finished, ready_since, restarts
 from gangline.sandbox.world import World
 
 BACKOFF_LIMIT_S: Final = 600.0
-ENDS: Final = ("Complete", "Failed")
+ANNOUNCED: Final = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
+"""Conditions that say how a Job ends before its last pod has gone, and those that say it then."""
 UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
 NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
 
@@ -38,19 +39,6 @@ class Tally:
         """Pods that the controller itself has removed: their end is no failure."""
         self.last_failure: tuple[int, datetime] | None = None
         """Number of failures when there was last one more, and when that was."""
-
-
-class Verdict(Struct, frozen=True):
-    """How a Job ends: Complete or Failed, and why."""
-
-    type: str
-    reason: str
-    message: str
-
-    @property
-    def announcement(self) -> str:
-        """The condition that says it before the last pod has gone."""
-        return "SuccessCriteriaMet" if self.type == "Complete" else "FailureTarget"
 
 
 class Count(Struct, frozen=True, kw_only=True):
@@ -105,7 +93,7 @@ class Jobs:
         status = _status(job, count, verdict, world.now)
         written = set_status(job, status, "ready", "terminating", times="lastProbeTime", uncountedTerminatedPods={})
         waits = [wait for wait in (again_in_s, left_s) if wait is not None]
-        notes = _notes(job, status) if written else ()
+        notes = tuple(_notes(job, status)) if written else ()
         return Decision(actions=(*actions, *written), notes=notes, again_in_s=min(waits, default=None))
 
 
@@ -132,7 +120,7 @@ def _backoff_left_s(failed: int, tally: Tally, world: World) -> float:
 
 def ended(job: Job, *types: str) -> bool:
     """Tell whether the Job is Complete or Failed, or which of them."""
-    return any(c.type in (types or ENDS) and c.status == "True" for c in job.status.conditions or ())
+    return any(c.type in (types or ANNOUNCED.values()) and c.status == "True" for c in job.status.conditions or ())
 
 
 def _count(job: Job, pods: list[RunPod], tally: Tally) -> Count:
@@ -185,20 +173,24 @@ def _dismiss(pods: Iterable[RunPod], tally: Tally) -> tuple[Action, ...]:
     return tuple(delete(pod) for pod in chosen)
 
 
-def _verdict(job: Job, count: Count, *, is_late: bool) -> Verdict | None:
+def _verdict(job: Job, count: Count, *, is_late: bool) -> Condition | None:
+    """Say how the Job ends, as the condition that announces it."""
     for condition in job.status.conditions or ():
-        if condition.type in ("SuccessCriteriaMet", "FailureTarget") and condition.status == "True":
-            type_ = "Complete" if condition.type == "SuccessCriteriaMet" else "Failed"
-            return Verdict(type_, condition.reason or "", condition.message or "")
+        if condition.type in ANNOUNCED and condition.status == "True":
+            return condition
     if count.fatal:
-        return Verdict("Failed", "PodFailurePolicy", count.fatal)
+        return _true("FailureTarget", "PodFailurePolicy", count.fatal)
     if count.failed > job.spec.backoff_limit or count.restarts > job.spec.backoff_limit:
-        return Verdict("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+        return _true("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
     if is_late:
-        return Verdict("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
+        return _true("FailureTarget", "DeadlineExceeded", "Job was active longer than specified deadline")
     if _has_enough(job, count):
-        return Verdict("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
+        return _true("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
     return None
+
+
+def _true(type_: str, reason: str, message: str) -> Condition:
+    return Condition(type=type_, status="True", reason=reason, message=message)
 
 
 def _has_enough(job: Job, count: Count) -> bool:
@@ -218,7 +210,7 @@ def _left_s(since: datetime, seconds: float, world: World) -> float:
     return (since + timedelta(seconds=seconds / world.pace.speed) - world.now).total_seconds()
 
 
-def _status(job: Job, count: Count, verdict: Verdict | None, now: datetime) -> JobStatus:
+def _status(job: Job, count: Count, verdict: Condition | None, now: datetime) -> JobStatus:
     is_over = verdict is not None and not count.active and not count.terminating
     return structs.replace(
         job.status,
@@ -229,47 +221,41 @@ def _status(job: Job, count: Count, verdict: Verdict | None, now: datetime) -> J
         failed=count.failed,
         completed_indexes=indexed.render(count.completed),
         start_time=None if job.spec.suspend else job.status.start_time or now,
-        completion_time=now if is_over and verdict is not None and verdict.type == "Complete" else None,
+        completion_time=now if is_over and verdict is not None and verdict.type == "SuccessCriteriaMet" else None,
         conditions=merged(job.status.conditions or (), _conditions(job, verdict, is_over=is_over), now),
     )
 
 
-def _conditions(job: Job, verdict: Verdict | None, *, is_over: bool) -> tuple[Condition, ...]:
+def _conditions(job: Job, verdict: Condition | None, *, is_over: bool) -> tuple[Condition, ...]:
     if verdict is not None:
-        types = (verdict.announcement, verdict.type) if is_over else (verdict.announcement,)
-        return tuple(
-            Condition(type=type_, status="True", reason=verdict.reason, message=verdict.message) for type_ in types
-        )
+        return (verdict, structs.replace(verdict, type=ANNOUNCED[verdict.type])) if is_over else (verdict,)
     if job.spec.suspend:
-        return (Condition(type="Suspended", status="True", reason="JobSuspended", message="Job suspended"),)
+        return (_true("Suspended", "JobSuspended", "Job suspended"),)
     if any(condition.type == "Suspended" for condition in job.status.conditions or ()):
         return (Condition(type="Suspended", status="False", reason="JobResumed", message="Job resumed"),)
     return ()
 
 
-def _notes(job: Job, status: JobStatus) -> tuple[Note, ...]:
+def _notes(job: Job, status: JobStatus) -> Iterator[Note]:
     """Say which conditions have become true, or no more."""
     before = {(each.type, each.status) for each in job.status.conditions or ()}
-    new = [each for each in status.conditions or () if (each.type, each.status) not in before]
-    return tuple(note for each in new if (note := _note(each)) is not None)
-
-
-def _note(condition: Condition) -> Note | None:
-    match condition.type, condition.status:
-        case "Complete", "True":
-            return Note("Completed", "Job completed")
-        case "Failed", "True":
-            return Note(condition.reason or "", condition.message or "", "Warning")
-        case "Suspended", is_suspended:
-            return Note("Suspended" if is_suspended == "True" else "Resumed", condition.message or "")
-    return None
+    for each in status.conditions or ():
+        match each.type, each.status:
+            case changed if changed in before:
+                continue
+            case "Complete", _:
+                yield Note("Completed", "Job completed")
+            case "Failed", _:
+                yield Note(each.reason or "", each.message or "", "Warning")
+            case "Suspended", _:
+                yield Note((each.reason or "").removeprefix("Job"), each.message or "")
 
 
 def _expire(job: Job, world: World) -> Decision:
     """Remove an ended Job whose time to live is over (ttlSecondsAfterFinished)."""
     if job.spec.ttl_seconds_after_finished is None:
         return Decision()
-    ends = [c.last_transition_time for c in job.status.conditions or () if c.type in ("Complete", "Failed")]
+    ends = [c.last_transition_time for c in job.status.conditions or () if c.type in ANNOUNCED.values()]
     end = max((each for each in ends if each is not None), default=world.now)
     left_s = _left_s(end, job.spec.ttl_seconds_after_finished, world)
     return Decision(again_in_s=left_s) if left_s > 0 else Decision(actions=(delete(job, propagation="Background"),))
