@@ -33,6 +33,11 @@ class DeleteOptions(Struct, frozen=True, kw_only=True, rename="camel"):
     preconditions: Preconditions | None = None
     dry_run: tuple[str, ...] | None = None
 
+    @property
+    def is_dry(self) -> bool:
+        """Whether nothing is to be kept."""
+        return bool(self.dry_run)
+
 
 def delete(verbs: Verbs, target: Target, options: DeleteOptions) -> tuple[Version, bool]:
     """Delete, or begin to; says whether the object is gone. Raises 404 and 409."""
@@ -48,12 +53,12 @@ def delete(verbs: Verbs, target: Target, options: DeleteOptions) -> tuple[Versio
     write = Write(kind=target.kind, new=new, old=old, subresource="", state=verbs.state)
     if not is_held(new, target.kind):
         if target.kind is PODS:
-            return _let_go(verbs, target, write, dry_run=bool(options.dry_run)), True
+            return _let_go(verbs, target, write, dry_run=options.is_dry), True
         last = msgspec.structs.replace(write, new={**new, "metadata": old["metadata"]})
-        return verbs.commit(Change.DELETED, target, last, dry_run=bool(options.dry_run)), True
+        return verbs.commit(Change.DELETED, target, last, dry_run=options.is_dry), True
     if new == old:
         return version, False
-    return verbs.commit(Change.MODIFIED, target, write, dry_run=bool(options.dry_run)), False
+    return verbs.commit(Change.MODIFIED, target, write, dry_run=options.is_dry), False
 
 
 def _let_go(verbs: Verbs, target: Target, write: Write, *, dry_run: bool) -> Version:

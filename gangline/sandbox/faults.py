@@ -65,11 +65,11 @@ class Occasion(Struct, frozen=True, kw_only=True):
     """What a request is, as rules see it; `verb` is Kubernetes' word (get, list, watch, create, ...)."""
 
     method: str
-    verb: str
-    resource: str
-    subresource: str
-    namespace: str
-    name: str
+    verb: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
 
 
 class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -89,9 +89,9 @@ def _evict(call: Call, target: Target, verbs: Verbs) -> Answer:
         raise failures.bad_request("name in URL does not match name in Eviction object")
     options = call.delete_options(eviction.get("deleteOptions") or {})
     version = verbs.get(target)
-    evictions.ask_budgets(verbs.state, version.object, dry_run=bool(options.dry_run))
+    evictions.ask_budgets(verbs.state, version.object, dry_run=options.is_dry)
     check_preconditions(target, version.object["metadata"], options)
-    if not options.dry_run and not version.object["metadata"].get("deletionTimestamp"):
+    if not options.is_dry and not version.object["metadata"].get("deletionTimestamp"):
         evictions.announce(verbs.state, version)
     delete(verbs, target, options)
     return answers.document({**_SUCCESS, "code": 201}, 201)

@@ -1,6 +1,6 @@
 """The API server's socket: HTTP in front of `requests.answer`, faults in between, watches as streams.
 
-It listens on 127.0.0.1 only and reads bodies of up to 1 MiB. New nodes get the not-ready taint only with `taint_new_nodes`.
+It listens on 127.0.0.1 only. New nodes get the not-ready taint only with `taint_new_nodes`.
 """
 
 import asyncio
@@ -14,6 +14,10 @@ from typing import Self
 import structlog
 import yaml
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import RequestHandler
 
 from gangline.sandbox import answers, requests
 from gangline.sandbox.admin import Admin
@@ -34,6 +38,7 @@ from gangline.sandbox.watches import Watch
 
 _log = structlog.get_logger()
 
+_BODY_LIMIT_BYTES = 3 * 1024 * 1024
 _COLLECTION_VERBS = {"GET": "list", "DELETE": "deletecollection", "POST": "create"}
 _OBJECT_VERBS = {"GET": "get", "DELETE": "delete", "PUT": "update", "PATCH": "patch", "POST": "create"}
 
@@ -64,7 +69,7 @@ class ApiServer:
         self._faults = Faults()
         self._streams = Streams(self._state.store, bookmark_s=bookmark_s)
         self._admin = Admin(self._state, self._faults, self._streams)
-        web_server = web.Server(self._handle, handler_cancellation=True)
+        web_server = web.Server(self._handle, request_factory=_request, handler_cancellation=True)
         self._runner = web.ServerRunner(web_server, shutdown_timeout=0.5)
 
     async def __aenter__(self) -> Self:
@@ -144,7 +149,7 @@ class ApiServer:
         try:
             target = target_of(call.path, self._state.registry)
         except Failure:
-            return Occasion(method=call.method, verb="", resource="", subresource="", namespace="", name="")
+            return Occasion(method=call.method)
         verbs = _OBJECT_VERBS if target.name else _COLLECTION_VERBS
         return Occasion(
             method=call.method,
@@ -154,6 +159,18 @@ class ApiServer:
             namespace=target.namespace,
             name=target.name,
         )
+
+
+def _request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    protocol: RequestHandler,
+    writer: AbstractStreamWriter,
+    task: "asyncio.Task[None]",
+) -> web.BaseRequest:
+    """Make a request whose body may be as long as that server lets it be, and longer than aiohttp does."""
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=_BODY_LIMIT_BYTES)
 
 
 def _cut(request: web.BaseRequest) -> web.Response:

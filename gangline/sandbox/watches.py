@@ -44,7 +44,7 @@ class Watch:
         self._after = options.resource_version or 0
         self._initial_events = options.send_initial_events
         self.bookmarks = options.allow_watch_bookmarks
-        self.timeout_s = options.timeout_seconds
+        self.timeout_s = max(0, options.timeout_seconds)
         self.is_over = False
         _check_match(options)
 

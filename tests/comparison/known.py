@@ -65,8 +65,6 @@ KNOWN: Final[tuple[Known, ...]] = (
             "discovery/aggregated-core": ("headers", "body"),
             "discovery/aggregated": ("headers", "body"),
             "methods/rules-review": ("body.status",),
-            "maps/large": ("status", "headers", "body"),
-            "maps/very-large": ("status", "headers", "body"),
             "maps/huge": ("headers", "body"),
             "definitions/delete-definition": ("body",),
             "definitions/no-storage": ("body.details",),

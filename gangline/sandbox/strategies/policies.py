@@ -8,6 +8,7 @@ from gangline.sandbox.failures import Cause
 from gangline.sandbox.strategies.strategy import Strategy, Write
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
+_MAP_LIMIT_BYTES = 1024 * 1024
 _PERCENTAGE_RULE = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', "
     "regex used for validation is '[0-9]+%')"
@@ -76,6 +77,9 @@ def _broken_map_rules(write: Write) -> list[Cause]:
         for key in values
         if not re.fullmatch("[-._a-zA-Z0-9]+", key)
     ]
+    if sum(len(value) for values in held.values() for value in values.values()) > _MAP_LIMIT_BYTES:
+        field = "[]" if write.kind.kind == "ConfigMap" else "data"
+        problems.append(Cause("FieldValueTooLong", f"Too long: may not be more than {_MAP_LIMIT_BYTES} bytes", field))
     if write.old and write.old.get("immutable"):
         changed = [field for field in ("immutable", *held) if write.new.get(field) != write.old.get(field)]
         problems.extend(Cause.forbidden(field, "field is immutable when `immutable` is set") for field in changed)

@@ -240,6 +240,17 @@ async def test_a_form_that_nobody_serves_is_not_acceptable(rest: Rest) -> None:
     assert (await rest.get(PODS, accept="application/vnd.kubernetes.protobuf,application/json")).status == 200
 
 
-@pytest.mark.parametrize(("size_bytes", "status"), [(1_000_000, 201), (1_200_000, 413)], ids=["large", "too large"])
-async def test_large_bodies(rest: Rest, size_bytes: int, status: int) -> None:
-    assert (await rest.post(CONFIG_MAPS, config_map(data={"k": "x" * size_bytes}))).status == status
+@pytest.mark.parametrize(
+    ("size_bytes", "verdict"),
+    [
+        (1_000_000, (201, "", "")),
+        (1_200_000, (422, "Invalid", 'ConfigMap "a" is invalid: []: Too long: may not be more than 1048576 bytes')),
+    ],
+    ids=["large", "too large for its kind"],
+)
+async def test_large_bodies(rest: Rest, size_bytes: int, verdict: tuple[int, str, str]) -> None:
+    assert (await rest.post(CONFIG_MAPS, config_map(data={"k": "x" * size_bytes}))).verdict == verdict
+
+
+async def test_a_body_too_large_for_the_server(rest: Rest) -> None:
+    assert (await rest.post(CONFIG_MAPS, config_map(data={"k": "x" * 4_000_000}))).status == 413
