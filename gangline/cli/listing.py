@@ -3,33 +3,26 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import click
 from msgspec import Struct
 
 from gangline.cli.cluster.access import Access
 from gangline.cli.cluster.labels import LabelTest
+from gangline.cli.cluster.mirror import Mirror
 from gangline.cli.cluster.options import Scope
 from gangline.cli.cluster.reading import read_gangs
 from gangline.cli.cluster.session import Failure, namespace_of, talk
 from gangline.cli.cluster.survey import Profile, Survey
+from gangline.cli.explain.answer import State
 from gangline.cli.explain.case import Case, cases
 from gangline.cli.explain.room import Floor
 from gangline.cli.gangs import GangRow, rows
 from gangline.cli.reader import until_reader_has_gone
 from gangline.cli.terminal import columns, duration, screen_width, show
-from gangline.contract.meta import Key
-from gangline.contract.pod import Pod
-from gangline.contract.podgroup import PodGroup
-from gangline.contract.policy import PodDisruptionBudget
 from gangline.kube.client import Client
-from gangline.kube.reflector import Change, Observed, Reflector, Removed
-from gangline.kube.wire.changes import HasMetadata
 from gangline.kube.wire.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
-
-T = TypeVar("T", bound=HasMetadata)
 
 SETTLE_S: Final = 0.3
 """A gang changes with each of its pods: what comes within this time is printed once."""
@@ -112,7 +105,8 @@ def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
 
     async def conversation(client: Client) -> None:
         survey = await read_gangs(client, namespace, budget_gangs=wanted.profile.budget_gangs)
-        watching = Watching(client, namespace, wanted, budget_gangs=bool(survey.budgets))
+        kinds = (PODS, POD_GROUPS, POD_DISRUPTION_BUDGETS) if survey.budgets else (PODS, POD_GROUPS)
+        watching = Watching(Mirror(client, kinds, namespace), wanted)
         async with asyncio.TaskGroup() as group:
             printing = group.create_task(watching.run(printed), name="print changes")
             await until_reader_has_gone()
@@ -125,72 +119,41 @@ def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
 
 
 class Watching:
-    """Follows pods and PodGroups, and prints the gangs that have changed."""
+    """Follows pods and what makes gangs of them, and prints the gangs that have changed."""
 
-    def __init__(self, client: Client, namespace: str | None, wanted: Wanted, *, budget_gangs: bool) -> None:
+    def __init__(self, mirror: Mirror, wanted: Wanted) -> None:
+        self._mirror = mirror
         self._wanted = wanted
-        self._pods: dict[Key, Pod] = {}
-        self._groups: dict[Key, PodGroup] = {}
-        self._changed = asyncio.Event()
-        self._budgets: dict[Key, PodDisruptionBudget] = {}
-        self._watches: list[Reflector[Any]] = [
-            Reflector(client, PODS, Pod, self._taker(self._pods), namespace=namespace),
-            Reflector(client, POD_GROUPS, PodGroup, self._taker(self._groups), namespace=namespace),
-        ]
-        if budget_gangs:
-            take = self._taker(self._budgets)
-            self._watches.append(
-                Reflector(client, POD_DISRUPTION_BUDGETS, PodDisruptionBudget, take, namespace=namespace)
-            )
 
     async def run(self, printed: Callable[..., None]) -> None:
         """Print until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for watch in self._watches:
+            for watch in self._mirror.watches.values():
                 group.create_task(watch.run(), name="watch")
             await self._print_changes(printed)
 
     async def _print_changes(self, printed: Callable[..., None]) -> None:
         shown: dict[tuple[str, str], tuple[object, ...]] = {}
-        head = True
+        head, took_s = True, 0.0
         while True:
-            await self._changed.wait()
-            await asyncio.sleep(SETTLE_S)
-            self._changed.clear()
-            if not all(watch.synced for watch in self._watches):
-                self._changed.set()
+            await self._mirror.changed.wait()
+            await asyncio.sleep(max(SETTLE_S, took_s))  # of many gangs the rows cost more than the settling
+            began_s = asyncio.get_running_loop().time()
+            self._mirror.changed.clear()
+            if not self._mirror.synced:
+                self._mirror.changed.set()
                 continue
-            rows_now = gang_rows(self._survey(), self._wanted)
+            rows_now = gang_rows(self._mirror.survey(), self._wanted)
             new = [row for row in rows_now if shown.get((row.namespace, row.name)) != _content(row)]
             shown = {(row.namespace, row.name): _content(row) for row in rows_now}
+            took_s = asyncio.get_running_loop().time() - began_s
             if new:
                 printed(new, head=head)
                 head = False
-
-    def _survey(self) -> Survey:
-        return Survey(
-            at=datetime.now(UTC),
-            pods=tuple(self._pods.values()),
-            groups=tuple(self._groups.values()),
-            budgets=tuple(self._budgets.values()),
-        )
-
-    def _taker(self, seen: dict[Key, T]) -> Callable[[Change[T]], None]:
-        def take(change: Change[T]) -> None:
-            match change:
-                case Observed(object=object_):
-                    seen[object_.metadata.key] = object_
-                case Removed(key=key):
-                    with contextlib.suppress(KeyError):
-                        del seen[key]
-                case _:
-                    pass
-            self._changed.set()
-
-        return take
 
 
 def _content(row: GangRow) -> tuple[object, ...]:
     """Return what makes a row worth printing again: all but its times."""
     counts = (row.min_member, row.waiting, row.scheduled, row.running, row.succeeded, row.failed)
-    return (row.phase, counts, row.why)
+    why = row.reason if row.reason == State.NOT_SCHEDULED_YET else row.why  # that says for how long
+    return (row.phase, counts, why)

@@ -1,7 +1,7 @@
 """Options that every command which talks with a cluster has, spelled as kubectl spells them."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import click
 from msgspec import Struct
@@ -10,8 +10,6 @@ from gangline.cli.cluster.completing import complete_context, complete_namespace
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-FORMATS: Final = ("json", "yaml", "wide", "name")
 
 
 class Scope(Struct, frozen=True):

@@ -3,27 +3,21 @@
 import asyncio
 import io
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from rich.console import Console, Group
 from rich.live import Live
 
-from gangline.cli.cluster.survey import Survey
+from gangline.cli.cluster.mirror import Mirror
 from gangline.cli.live.picture import Frame, lines
 from gangline.contract.meta import ApiObject, Key
 from gangline.contract.names import GROUP, PLURAL
-from gangline.contract.node import Node
-from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client
-from gangline.kube.reflector import Change, Observed, Reflector, Removed
-from gangline.kube.wire.changes import HasMetadata
+from gangline.kube.reflector import Change, Observed, Reflector
 from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, NODES, POD_GROUPS, PODS
-
-T = TypeVar("T", bound=HasMetadata)
 
 LEAST_S: Final = 0.2
 """Between two pictures; in a large cluster ten times what one takes."""
@@ -59,29 +53,21 @@ class Screen:
         self._console = console
         self._head = head
         self._log = log
-        self._nodes: dict[Key, Node] = {}
-        self._pods: dict[Key, Pod] = {}
-        self._groups: dict[Key, PodGroup] = {}
         self._defined = asyncio.Event()
-        self._changed = asyncio.Event()
 
     async def run(self, client: Client) -> None:
         """Draw until cancelled."""
-        watches: tuple[Reflector[Any], ...] = (
-            Reflector(client, NODES, Node, self._taker(self._nodes)),
-            Reflector(client, PODS, Pod, self._taker(self._pods)),
-            Reflector(client, CUSTOM_RESOURCE_DEFINITIONS, Definition, self._take_definition),
-        )
-        groups = Reflector(client, POD_GROUPS, PodGroup, self._taker(self._groups))
+        mirror = Mirror(client, (NODES, PODS, POD_GROUPS))
+        definitions = Reflector(client, CUSTOM_RESOURCE_DEFINITIONS, Definition, self._take_definition)
         async with asyncio.TaskGroup() as group:
-            for watch in watches:
+            for watch in (mirror.watches[NODES], mirror.watches[PODS], definitions):
                 group.create_task(watch.run(), name="screen-watch")
-            group.create_task(self._follow_groups(groups), name="screen-watch")
-            with Live(self._picture(), console=self._console, auto_refresh=False, screen=True) as live:
+            group.create_task(self._follow_groups(mirror.watches[POD_GROUPS]), name="screen-watch")
+            with Live(self._picture(mirror), console=self._console, auto_refresh=False, screen=True) as live:
                 while True:
-                    await self._wait()
+                    await _wait(mirror.changed)
                     began = time.monotonic()
-                    live.update(self._picture(), refresh=True)
+                    live.update(self._picture(mirror), refresh=True)
                     await asyncio.sleep(max(LEAST_S, SHARE * (time.monotonic() - began)))
 
     async def _follow_groups(self, groups: Reflector[PodGroup]) -> None:
@@ -93,33 +79,15 @@ class Screen:
         if isinstance(change, Observed) and change.object.metadata.key == DEFINITION:
             self._defined.set()
 
-    async def _wait(self) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CLOCK_S):
-                await self._changed.wait()
-        self._changed.clear()
-
-    def _picture(self) -> Group:
+    def _picture(self, mirror: Mirror) -> Group:
         """Draw what is known, for the terminal as large as it is now."""
         options = self._console.options
         frame = Frame(width=options.max_width, height=options.size.height, is_plain=options.ascii_only)
-        survey = Survey(
-            at=datetime.now(UTC),
-            nodes=tuple(self._nodes.values()),
-            pods=tuple(self._pods.values()),
-            groups=tuple(self._groups.values()),
-        )
-        return Group(*lines(survey, frame, head=self._head, foot=self._log.text))
+        return Group(*lines(mirror.survey(), frame, head=self._head, foot=self._log.text))
 
-    def _taker(self, seen: dict[Key, T]) -> Callable[[Change[T]], None]:
-        def take(change: Change[T]) -> None:
-            match change:
-                case Observed(object=object_):
-                    seen[object_.metadata.key] = object_
-                case Removed(key=key):
-                    seen.pop(key, None)
-                case _:
-                    return
-            self._changed.set()
 
-        return take
+async def _wait(changed: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CLOCK_S):
+            await changed.wait()
+    changed.clear()
