@@ -17,7 +17,7 @@ from gangline.cli.cluster.session import Failure, namespace_of, talk
 from gangline.cli.cluster.survey import Profile, Survey
 from gangline.cli.explain.answer import State
 from gangline.cli.explain.case import Case, cases
-from gangline.cli.explain.room import Floor
+from gangline.cli.explain.floor import Floor
 from gangline.cli.gangs import GangRow, rows
 from gangline.cli.reader import until_reader_has_gone
 from gangline.cli.terminal import columns, duration, screen_width, show

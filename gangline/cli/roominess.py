@@ -10,7 +10,9 @@ from gangline.cli.cluster.access import Access
 from gangline.cli.cluster.reading import read_survey
 from gangline.cli.cluster.session import talk
 from gangline.cli.cluster.survey import Survey
-from gangline.cli.explain.room import Floor, NodeStanding, asked
+from gangline.cli.explain.floor import Floor
+from gangline.cli.explain.room import asked
+from gangline.cli.explain.standing import NodeStanding
 from gangline.cli.terminal import columns, screen_width
 from gangline.contract.pod import Toleration
 from gangline.contract.quantity import QuantityError, format_amount

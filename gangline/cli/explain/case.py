@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from controller.core.phase import known_phase, next_phase
 from gangline.cli.cluster.survey import Survey
-from gangline.cli.explain.room import Floor
+from gangline.cli.explain.floor import Floor
 from gangline.contract.counting import Counts, count, current_run, is_finished, is_foreign, need, quorum
 from gangline.contract.membership import Budgeted, GangKey, GangKind, Shadow, newest_min_member
 from gangline.contract.meta import Key

@@ -7,8 +7,9 @@ from gangline.cli.cluster.survey import Survey
 from gangline.cli.cluster.views import GangView
 from gangline.cli.explain.answer import State, Taker
 from gangline.cli.explain.case import Case, maker_of
+from gangline.cli.explain.floor import Floor
 from gangline.cli.explain.past import why_no_more_pods
-from gangline.cli.explain.room import ClassRoom, Floor, NodesAlike, asked, grouped
+from gangline.cli.explain.room import ClassRoom, NodesAlike, asked, grouped
 from gangline.cli.terminal import counted
 from gangline.contract.counting import is_finished
 from gangline.contract.membership import GangKind

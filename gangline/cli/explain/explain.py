@@ -13,8 +13,10 @@ from gangline.cli.explain.advice import Known, advise
 from gangline.cli.explain.answer import Ahead, Answer, ClassNodes, Figures, NodeLine, NodeLines, State
 from gangline.cli.explain.case import Case, case_of
 from gangline.cli.explain.demand import missing, needs, rooms, takers
+from gangline.cli.explain.floor import Floor
 from gangline.cli.explain.past import happened
-from gangline.cli.explain.room import ROOM, ClassRoom, Floor, NodeStanding, asked
+from gangline.cli.explain.room import ClassRoom, asked
+from gangline.cli.explain.standing import ROOM, NodeStanding
 from gangline.cli.explain.target import Target, find
 from gangline.cli.explain.verdict import Verdict, of_gang, of_pod
 from gangline.contract.membership import GangKey, GangKind

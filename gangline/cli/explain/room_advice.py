@@ -5,7 +5,8 @@ from typing import Final
 
 from gangline.cli.explain.case import Case
 from gangline.cli.explain.commands import patch
-from gangline.cli.explain.room import ROOM, ClassRoom, NodesAlike, NodeStanding, asked
+from gangline.cli.explain.room import ClassRoom, NodesAlike, asked
+from gangline.cli.explain.standing import ROOM, NodeStanding
 from gangline.contract.membership import GangKind
 from gangline.contract.quantity import format_amount
 from scheduler.core.model.member_class import MemberClass

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from gangline.cli.cluster.survey import Survey
-from gangline.cli.explain.room import Floor, asked, grouped
+from gangline.cli.explain.floor import Floor
+from gangline.cli.explain.room import asked, grouped
 from gangline.cli.manifest.findings import Finding, Rule, error
 from gangline.cli.manifest.manifests import Manifests, min_member
 from gangline.cli.manifest.workloads import Workload

@@ -6,7 +6,7 @@ import pytest
 
 from gangline.cli.cluster.rehearsal import rehearse
 from gangline.cli.explain.case import cases
-from gangline.cli.explain.room import Floor
+from gangline.cli.explain.floor import Floor
 from gangline.cli.gangs import GangRow, brief, rows
 from gangline.contract.meta import ApiObject
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME
