@@ -145,11 +145,19 @@ class ControlPlane(RealCluster):
         for each in self._servers.values():
             each.check()
 
-    def kill_apiserver(self) -> None:
-        """End the API server at once, as a crash does: asked to end, it waits a minute for open watches."""
-        self._end("kube-apiserver").kill()
+    @asynccontextmanager
+    async def without_apiserver(self) -> AsyncIterator[None]:
+        """Let the API server be away for a while; whatever happens then, it comes back.
 
-    async def start_apiserver(self) -> None:
+        It ends as in a crash: asked to end, it waits a minute for open watches.
+        """
+        self._end("kube-apiserver").kill()
+        try:
+            yield
+        finally:
+            await self._start_apiserver()
+
+    async def _start_apiserver(self) -> None:
         """Start it again at the same address, and the controllers too.
 
         By themselves they wait for up to half a minute before they ask again, do not notice a restore, and end where the
@@ -165,8 +173,8 @@ class ControlPlane(RealCluster):
 
     async def restart_apiserver(self) -> None:
         """End the API server and start it again."""
-        self.kill_apiserver()
-        await self.start_apiserver()
+        async with self.without_apiserver():
+            pass
 
     def replace_authority(self) -> None:
         """Write a bundle and a serving certificate of a new authority; they count from the next start."""
@@ -195,20 +203,18 @@ class ControlPlane(RealCluster):
 
     async def save_store(self, copy: Path) -> None:
         """Copy what etcd holds, with everything down for a moment."""
-        self.kill_apiserver()
-        await self._end("etcd").stop()
-        shutil.copytree(self.directory / "etcd", copy)
-        self._start_etcd()
-        await self.start_apiserver()
+        async with self.without_apiserver():
+            await self._end("etcd").stop()
+            shutil.copytree(self.directory / "etcd", copy)
+            self._start_etcd()
 
     async def restore_store(self, copy: Path) -> None:
         """Let etcd hold what it held when `copy` was made: resourceVersions go back."""
-        self.kill_apiserver()
-        await self._end("etcd").stop()
-        shutil.rmtree(self.directory / "etcd")
-        shutil.copytree(copy, self.directory / "etcd")
-        self._start_etcd()
-        await self.start_apiserver()
+        async with self.without_apiserver():
+            await self._end("etcd").stop()
+            shutil.rmtree(self.directory / "etcd")
+            shutil.copytree(copy, self.directory / "etcd")
+            self._start_etcd()
 
     async def __aenter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix="gangline-controlplane-"))
@@ -216,7 +222,7 @@ class ControlPlane(RealCluster):
         self._write_files()
         try:
             self._start_etcd()
-            await self.start_apiserver()
+            await self._start_apiserver()
             await self._start_clients()
         except BaseException:
             self.keep_directory = True
