@@ -47,6 +47,11 @@ class Document(Struct, frozen=True):
         return str(self.metadata.get("name") or self.metadata.get("generateName") or "")
 
     @property
+    def is_of_a_cluster(self) -> bool:
+        """Whether an API server wrote it, and not a person."""
+        return bool(self.metadata.get("uid"))
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """Its metadata, empty where it has none."""
         return _mapping(self.body.get("metadata"))

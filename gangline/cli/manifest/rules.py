@@ -90,7 +90,7 @@ def _of_workload(workload: Workload, scheduler_names: Collection[str]) -> Iterat
     ours = named in scheduler_names
     if isinstance(link, Illegal):
         yield error(document, Rule.INVALID_LINK, link.message)
-    elif is_linked(link) and workload.pod.spec.node_name:
+    elif is_linked(link) and workload.pod.spec.node_name and not document.is_of_a_cluster:
         yield warning(
             document,
             Rule.NODE_NAME,

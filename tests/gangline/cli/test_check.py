@@ -170,6 +170,13 @@ CASES: dict[str, tuple[list[Manifest], list[tuple[str, str, str]]]] = {
         [pod_group("g", 1), pod("p", "g", nodeName="n0")],
         [("node-name", "Pod/p", "on that node from the start")],
     ),
+    "a pod of a cluster that has its node": (
+        [
+            pod_group("g", 1),
+            pod("p", "g", nodeName="n0") | {"metadata": {"name": "p", "uid": "u", "labels": {LABEL: "g"}}},
+        ],
+        [],
+    ),
     "no replicas": (
         [pod_group("g", 1), deployment("web", 0, "g")],
         [("too-few-pods", "PodGroup/g", "at most 0 pods")],
