@@ -89,7 +89,13 @@ def _verdict(
             return alone
     binds = sum(member.uid in rehearsal.binds for member in case.waiting)
     return of_gang(
-        case, live, rehearsal.views.get(case.key), binds=binds, waits_s=waits_s or 0.0, problems=sources.live.problems
+        case,
+        live,
+        rehearsal.views.get(case.key),
+        binds=binds,
+        waits_s=waits_s or 0.0,
+        problems=sources.live.problems,
+        silence=sources.live.silence,
     )
 
 

@@ -11,6 +11,8 @@ from gangline.cli.explain.answer import Happening
 from gangline.cli.explain.case import Case, maker_of
 
 _HAPPENINGS: Final = 8
+_ROUTINE: Final = frozenset({"Pulled", "Created", "Started"})
+"""What a kubelet says of every pod that goes well."""
 _CANNOT_CREATE: Final = "FailedCreate"
 _ALIKE: Final = re.compile(r"\b(pod:?|to|node|assigned|binding) \S+")
 """What tells the words about one pod of a gang from those about another."""
@@ -55,7 +57,9 @@ def _recorded(case: Case, survey: Survey) -> Iterator[Happening]:
             if condition.type == "TimedOut" and condition.status == "True":
                 at, words = condition.last_transition_time, condition.message or ""
                 yield Happening(at, "condition TimedOut", condition.reason or "", words)
-    yield from (_of_event(event) for event in survey.events if event.regarding.uid in uids)
+    for event in survey.events:
+        if event.regarding.uid in uids and event.reason not in _ROUTINE:
+            yield _of_event(event)
     said = told(case.pods)
     if said is not None:
         yield Happening(said.last_transition_time, "condition PodScheduled", said.reason or "", said.message or "")

@@ -73,15 +73,17 @@ def of_gang(
     binds: int,
     waits_s: float,
     problems: Sequence[str] = (),
+    silence: str = "",
 ) -> Verdict:
     """Judge a gang that has waited for `waits_s`.
 
-    `binds` is how many of its members a rehearsal would bind now, `problems` why the scheduler that runs is not ready.
+    `binds` is how many of its members a rehearsal would bind now. Of the scheduler that runs, `problems` has why it is not
+    ready, `silence` why it could not be asked.
     """
     if not case.waiting:
         return _of_objects(case)
     told_by = _of_waiting(case, live, rehearsed, binds)
-    return told_by or _unbound(case, binds, waits_s, problems)
+    return told_by or _unbound(case, binds, waits_s, problems, silence)
 
 
 def _of_waiting(case: Case, live: GangView | None, rehearsed: GangView | None, binds: int) -> Verdict | None:
@@ -99,7 +101,7 @@ def _of_waiting(case: Case, live: GangView | None, rehearsed: GangView | None, b
     return None
 
 
-def _unbound(case: Case, binds: int, waits_s: float, problems: Sequence[str]) -> Verdict:
+def _unbound(case: Case, binds: int, waits_s: float, problems: Sequence[str], silence: str) -> Verdict:
     """Judge a gang that has room and is not bound."""
     room = f"{binds} of {len(case.waiting)} waiting members of gang {case.title} have room now"
     if problems:
@@ -108,7 +110,7 @@ def _unbound(case: Case, binds: int, waits_s: float, problems: Sequence[str]) ->
         words = f"{room}; its pods are {waits_s:.0f} s old, and a scheduler may be binding them at this moment."
         return Verdict(State.JUST_CREATED, words, "rehearsal")
     else:
-        words = f"{room}, and nothing has bound them."
+        words = f"{room}, and nothing has bound them{f'; {silence}' if silence else ''}."
     return Verdict(State.NOT_SCHEDULED_YET, words, "rehearsal")
 
 

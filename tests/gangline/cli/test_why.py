@@ -391,6 +391,7 @@ def test_what_happened_last_is_told_once_newest_first() -> None:
         event("Pod", "g-1", "uid-g-1", "BindFailed", "binding g-1 to node n0: refused", 41),
         event("PodGroup", "g", "uid-group-g", "ScheduleTimeout", "60 s are over", 90),
         event("Pod", "other", "uid-other", "Killing", "not ours", 95),
+        event("Pod", "g-0", "uid-g-0", "Pulled", "image is here", 96),
     )
 
     assert [(one.reason, one.what) for one in answer.happened] == [
@@ -560,7 +561,7 @@ def test_a_gang_of_a_budget_is_judged_as_one() -> None:
     ("now_s", "problems", "reason", "words"),
     [
         (1, (), "JustCreated", "its pods are 1 s old"),
-        (100, (), "NotScheduledYet", "nothing has bound them"),
+        (100, (), "NotScheduledYet", "nothing has bound them; nobody answers"),
         (1, ("nodes: 403 Forbidden",), "NotScheduledYet", "the scheduler is not ready: nodes: 403 Forbidden"),
     ],
     ids=["young", "old", "not ready"],
