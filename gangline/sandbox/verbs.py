@@ -184,8 +184,8 @@ class Verbs:
         if old is None or new["metadata"] != old["metadata"]:
             before = old["metadata"] if old else None
             causes = [*metadata.broken_rules(write.kind, new["metadata"], before), *causes]
-        if not causes:
-            causes = strategy.validate(write)
+        if not causes and not write.subresource:
+            causes = list(strategy.validate(write))
         if causes:
             raise failures.invalid(write.kind, new["metadata"].get("name", ""), causes)
 

@@ -1,5 +1,6 @@
 """CustomResourceDefinitions: a definition becomes rows of kinds, served from the moment it is established."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from gangline.sandbox import jsonpath
@@ -42,32 +43,27 @@ def _condition(type_: str, reason: str, message: str, now: str) -> Object:
     return {"type": type_, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
 
 
-def broken_rules(write: Write) -> list[Cause]:
+def broken_rules(write: Write) -> Iterator[Cause]:
     """Name what is wrong with a definition."""
     spec, name = write.new["spec"], write.new["metadata"]["name"]
-    problems = [
-        Cause.required(f"spec.{path}")
-        for path in ("group", "names.plural", "names.singular", "names.kind", "names.listKind")
-        if not jsonpath.first(spec, f".{path}")
-    ]
-    expected = f"{spec['names'].get('plural')}.{spec['group']}"
-    if name != expected:
-        problems.append(Cause.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    stored = [version for version in spec["versions"] if version.get("storage")]
-    if len(stored) != 1:
+    for path in ("group", "names.plural", "names.singular", "names.kind", "names.listKind"):
+        if not jsonpath.first(spec, path):
+            yield Cause.required(f"spec.{path}")
+    if name != f"{spec['names'].get('plural')}.{spec['group']}":
+        yield Cause.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+    if sum(bool(version.get("storage")) for version in spec["versions"]) != 1:
         detail = "must have exactly one version marked as storage version"
-        problems.append(Cause.invalid("spec.versions", spec["versions"], detail))
+        yield Cause.invalid("spec.versions", spec["versions"], detail)
     if not write.new["status"].get("storedVersions"):
-        problems.append(Cause.invalid("status.storedVersions", None, "must have at least one stored version"))
+        yield Cause.invalid("status.storedVersions", None, "must have at least one stored version")
     for index, version in enumerate(spec["versions"]):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        if schema is not None and not schema.get("type"):
-            path = "spec.validation" if len(spec["versions"]) == 1 else f"spec.versions[{index}].schema"
-            problems.append(Cause.required(f"{path}.openAPIV3Schema.type", "must not be empty at the root"))
         if schema is None:
-            problems.append(Cause.required(f"spec.versions[{index}].schema.openAPIV3Schema"))
-    problems += changed(write, "spec.group", "spec.scope", "spec.names.plural", "spec.names.kind")
-    return problems
+            yield Cause.required(f"spec.versions[{index}].schema.openAPIV3Schema")
+        elif not schema.get("type"):
+            path = "spec.validation" if len(spec["versions"]) == 1 else f"spec.versions[{index}].schema"
+            yield Cause.required(f"{path}.openAPIV3Schema.type", "must not be empty at the root")
+    yield from changed(write, "spec.group", "spec.scope", "spec.names.plural", "spec.names.kind")
 
 
 def committed(write: Write) -> None:

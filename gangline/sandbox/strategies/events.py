@@ -19,17 +19,18 @@ _IMMUTABLE = (
 _CLUSTER_EVENT_NAMESPACES = ("default", "kube-system")
 
 
-def _broken_rules(write: Write) -> list[Cause]:
+def _broken_rules(write: Write) -> Iterator[Cause]:
     event = forms.stored(write.new, write.kind)
-    is_strict = write.kind.group != EVENTS.group
-    problems = list(_common_problems(event))
-    if is_strict and write.old is None:
-        problems.extend(_strict_problems(event))
-    if is_strict and write.old is not None:
+    yield from _common_problems(event)
+    if write.kind.group == EVENTS.group:
+        return
+    if write.old is None:
+        yield from _strict_problems(event)
+    else:
         old = forms.stored(write.old, write.kind)
-        changed = [field for field in _IMMUTABLE if event.get(field) != old.get(field)]
-        problems.extend(Cause.invalid(field, event.get(field), "field is immutable") for field in changed)
-    return problems
+        for field in _IMMUTABLE:
+            if event.get(field) != old.get(field):
+                yield Cause.invalid(field, event.get(field), "field is immutable")
 
 
 def _common_problems(event: Object) -> Iterator[Cause]:

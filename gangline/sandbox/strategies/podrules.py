@@ -17,14 +17,12 @@ _IMMUTABLE = (
 _PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
-def broken_rules(write: Write) -> list[Cause]:
+def broken_rules(write: Write) -> Iterator[Cause]:
     """Name what is wrong with a new pod, or with a change of one."""
     spec = write.new.get("spec") or {}
-    if write.subresource:
-        return []
     if write.old is None:
-        return list(spec_problems(spec, "spec"))
-    return list(_change_problems(spec, write.old.get("spec") or {}))
+        return spec_problems(spec, "spec")
+    return _change_problems(spec, write.old.get("spec") or {})
 
 
 def spec_problems(spec: Object, path: str) -> Iterator[Cause]:

@@ -20,34 +20,26 @@ _CONFIG_KEY_RULE = (
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
-def _broken_priority_class_rules(write: Write) -> list[Cause]:
+def _broken_priority_class_rules(write: Write) -> Iterator[Cause]:
     name, value = write.new["metadata"]["name"], write.new["value"]
     if write.old is not None:
-        fields = ("value", "preemptionPolicy")
-        changed = [field for field in fields if write.new.get(field) != write.old.get(field)]
-        return [Cause.forbidden(field, "may not be changed in an update.") for field in changed]
-    if name.startswith("system-") and SYSTEM_PRIORITIES.get(name) != value:
-        detail = (
-            "priority class names with 'system-' prefix are reserved for system use only. "
-            f"error: {name} is not a known system priority class"
-        )
-        return [Cause.forbidden("metadata.name", detail)]
-    if value > _HIGHEST_USER_PRIORITY and name not in SYSTEM_PRIORITIES:
+        for field in ("value", "preemptionPolicy"):
+            if write.new.get(field) != write.old.get(field):
+                yield Cause.forbidden(field, "may not be changed in an update.")
+    elif name.startswith("system-") and SYSTEM_PRIORITIES.get(name) != value:
+        reserved = "priority class names with 'system-' prefix are reserved for system use only."
+        yield Cause.forbidden("metadata.name", f"{reserved} error: {name} is not a known system priority class")
+    elif value > _HIGHEST_USER_PRIORITY and name not in SYSTEM_PRIORITIES:
         detail = f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}"
-        return [Cause.forbidden("value", detail)]
-    return []
+        yield Cause.forbidden("value", detail)
 
 
-def _broken_budget_rules(write: Write) -> list[Cause]:
-    if write.subresource:
-        return []
+def _broken_budget_rules(write: Write) -> Iterator[Cause]:
     spec = write.new.get("spec") or {}
-    problems: list[Cause] = []
     if "minAvailable" in spec and "maxUnavailable" in spec:
-        problems.append(Cause.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
+        yield Cause.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
     for field in ("minAvailable", "maxUnavailable"):
-        problems.extend(_share_problems(spec.get(field), f"spec.{field}"))
-    return problems
+        yield from _share_problems(spec.get(field), f"spec.{field}")
 
 
 def _share_problems(share: int | str | None, path: str) -> Iterator[Cause]:
@@ -68,22 +60,20 @@ def _prepare_secret(write: Write) -> None:
         write.new["data"] = {**(write.new.get("data") or {}), **encoded}
 
 
-def _broken_map_rules(write: Write) -> list[Cause]:
+def _broken_map_rules(write: Write) -> Iterator[Cause]:
     """Check what ConfigMaps and Secrets hold."""
     held = {field: write.new.get(field) or {} for field in ("data", "binaryData")}
-    problems = [
-        Cause.invalid(f"{field}[{key}]", key, _CONFIG_KEY_RULE)
-        for field, values in held.items()
-        for key in values
-        if not re.fullmatch("[-._a-zA-Z0-9]+", key)
-    ]
+    for field, values in held.items():
+        for key in values:
+            if not re.fullmatch("[-._a-zA-Z0-9]+", key):
+                yield Cause.invalid(f"{field}[{key}]", key, _CONFIG_KEY_RULE)
     if sum(len(value) for values in held.values() for value in values.values()) > _MAP_LIMIT_BYTES:
         field = "[]" if write.kind.kind == "ConfigMap" else "data"
-        problems.append(Cause("FieldValueTooLong", f"Too long: may not be more than {_MAP_LIMIT_BYTES} bytes", field))
+        yield Cause("FieldValueTooLong", f"Too long: may not be more than {_MAP_LIMIT_BYTES} bytes", field)
     if write.old and write.old.get("immutable"):
-        changed = [field for field in ("immutable", *held) if write.new.get(field) != write.old.get(field)]
-        problems.extend(Cause.forbidden(field, "field is immutable when `immutable` is set") for field in changed)
-    return problems
+        for field in ("immutable", *held):
+            if write.new.get(field) != write.old.get(field):
+                yield Cause.forbidden(field, "field is immutable when `immutable` is set")
 
 
 PRIORITY_CLASS = Strategy(validate=_broken_priority_class_rules)

@@ -1,6 +1,6 @@
 """What a kind may do of its own: the shape of a strategy, and what all strategies see."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
 from msgspec import Struct
@@ -40,8 +40,8 @@ def _nothing(_write: Write) -> None:
     return None
 
 
-def _valid(_write: Write) -> list[Cause]:
-    return []
+def _valid(_write: Write) -> Iterable[Cause]:
+    return ()
 
 
 def _at_once(_item: Object, _asked_s: int | None) -> int:
@@ -51,12 +51,13 @@ def _at_once(_item: Object, _asked_s: int | None) -> int:
 class Strategy(Struct, frozen=True, kw_only=True):
     """The code of one kind.
 
-    `prepare` sets defaults and does admission (raises Failure); `validate` names what is wrong; `grace_s` says how
-    long a deletion waits for the kubelet (0: not at all); `committed` follows the write.
+    `prepare` sets defaults and does admission (raises Failure); `validate` names what is wrong, but for writes through
+    a subresource; `grace_s` says how long a deletion waits for the kubelet (0: not at all); `committed` follows the
+    write.
     """
 
     prepare: Callable[[Write], None] = _nothing
-    validate: Callable[[Write], list[Cause]] = _valid
+    validate: Callable[[Write], Iterable[Cause]] = _valid
     grace_s: Callable[[Object, int | None], int] = _at_once
     committed: Callable[[Write], None] = _nothing
 

@@ -51,30 +51,21 @@ def _template(item: Object) -> Object:
     return template
 
 
-def _broken_rules(write: Write) -> list[Cause]:
-    return [] if write.subresource else list(_problems(write))
-
-
-def _broken_job_rules(write: Write) -> list[Cause]:
-    if write.subresource:
-        return []
-    spec, problems = write.new["spec"], []
+def _broken_job_rules(write: Write) -> Iterator[Cause]:
+    spec, pod_spec = write.new["spec"], _template(write.new).get("spec") or {}
     if not spec.get("manualSelector") and set(_wanted(spec)) != {_JOB_UID_LABELS[0]}:
-        problems.append(Cause.invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated"))
-    problems += spec_problems(_template(write.new).get("spec") or {}, "spec.template.spec")
-    policy = (_template(write.new).get("spec") or {}).get("restartPolicy")
-    if policy not in ("OnFailure", "Never"):
-        detail = 'valid values: "OnFailure", "Never"'
-        problems.append(Cause.required("spec.template.spec.restartPolicy", detail))
+        yield Cause.invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated")
+    yield from spec_problems(pod_spec, "spec.template.spec")
+    if pod_spec.get("restartPolicy") not in ("OnFailure", "Never"):
+        yield Cause.required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
     if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
-        problems.append(Cause.required("spec.completions", "when completion mode is Indexed"))
-    problems += changed(write, "spec.selector", "spec.completions")
+        yield Cause.required("spec.completions", "when completion mode is Indexed")
+    yield from changed(write, "spec.selector", "spec.completions")
     if write.old and not jsonpath.first(write.old, "spec.suspend"):
-        problems += changed(write, "spec.template")
-    return problems
+        yield from changed(write, "spec.template")
 
 
-def _problems(write: Write) -> Iterator[Cause]:
+def _broken_rules(write: Write) -> Iterator[Cause]:
     template, spec = _template(write.new), write.new["spec"]
     selector = spec.get("selector")
     labels = (template.get("metadata") or {}).get("labels")
