@@ -1,5 +1,6 @@
 """The command `gangline`, also installed as `kubectl-gang`: one group, each command imported when it is asked for."""
 
+import re
 from importlib import import_module
 from typing import Final
 
@@ -7,6 +8,7 @@ import click
 
 PLUGIN_CALLED: Final = "kubectl gang"
 COMPLETE_PLUGIN: Final = "_KUBECTL_GANG_COMPLETE"
+_SHORT: Final = re.compile(r"(-[a-zA-Z])=(.+)", re.DOTALL)
 COMMANDS: Final = {
     "check": "Read manifests and say what would go wrong with their gangs.",
     "completion": "Write the completion script of a shell.",
@@ -21,6 +23,10 @@ COMMANDS: Final = {
 
 class CommandsOnDemand(click.Group):
     """A group whose commands live in modules of their own name; `--help` imports none of them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read `-o=json` as kubectl does: as `-o json`."""
+        return super().parse_args(ctx, [word for arg in args for word in _parted(arg)])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -40,6 +46,11 @@ class CommandsOnDemand(click.Group):
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(sorted(COMMANDS.items()))
+
+
+def _parted(arg: str) -> list[str]:
+    found = _SHORT.fullmatch(arg)
+    return [found[1], found[2]] if found is not None else [arg]
 
 
 @click.group(cls=CommandsOnDemand, context_settings={"help_option_names": ["-h", "--help"]})

@@ -53,6 +53,13 @@ def test_a_shell_can_learn_to_complete_both_names(shell: str) -> None:
     assert "_KUBECTL_GANG_COMPLETE" in plugin.output
 
 
+@pytest.mark.parametrize("form", [["-o", "json"], ["-o=json"], ["-ojson"], ["--output=json"]], ids=" ".join)
+def test_an_option_is_spelled_in_all_the_ways_that_kubectl_knows(form: list[str]) -> None:
+    result = CliRunner().invoke(main, ["check", *form, "-"], input="")
+
+    assert result.stdout.startswith("{")
+
+
 def test_commands_and_options_are_completed() -> None:
     environ = {"_GANGLINE_COMPLETE": "bash_complete", "COMP_WORDS": "gangline status --al", "COMP_CWORD": "2"}
 
