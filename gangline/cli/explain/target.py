@@ -81,8 +81,19 @@ def _pod_group(target: Target, survey: Survey, members: dict[str, Member]) -> Fo
     exists = any(group.metadata.key == Key(target.namespace, target.name) for group in survey.groups)
     if not exists and not any(member.gang == key for member in members.values()):
         here = [group.metadata.name for group in survey.groups if group.metadata.namespace == target.namespace]
+        namesakes = _namesakes(target, survey)
+        if namesakes:
+            raise TargetError(f'there is no PodGroup "{target.name}"; ask for {" or ".join(namesakes)}')
         raise TargetError(_not_found("podgroups.scheduling.x-k8s.io", target, here))
     return Found(key, None)
+
+
+def _namesakes(target: Target, survey: Survey) -> list[str]:
+    """Return what else has this name: whoever leaves the kind out may mean it."""
+    key = Key(target.namespace, target.name)
+    pods = ["pod"] if any(pod.metadata.key == key for pod in survey.pods) else []
+    owners = sorted(owner.kind.lower() for owner in survey.owners if owner.metadata.key == key)
+    return [f"{kind}/{target.name}" for kind in (*pods, *owners)]
 
 
 def _owner(target: Target, survey: Survey, members: dict[str, Member]) -> Found:

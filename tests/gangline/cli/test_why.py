@@ -595,6 +595,11 @@ def test_a_room_that_is_held_is_marked_and_who_holds_it_is_named() -> None:
     assert "`gangline why -n team pg/first`" in answer.next[0]
 
 
+def test_of_a_name_without_kind_the_namesakes_are_offered() -> None:
+    with pytest.raises(TargetError, match='there is no PodGroup "lone"; ask for pod/lone or job/lone'):
+        why("lone", pod("lone"), node("n0"), maker("Job", "lone", 1))
+
+
 def test_a_close_name_is_offered_first_with_the_command_that_corrects_it() -> None:
     template: dict[str, Any] = {"labels": {"pod-template-hash": "abc"}, "owned_by": owner("ReplicaSet", "web-abc")}
     answer = why("trian", *members(3, "trian", **template), group("train", 3), node("n0"))
