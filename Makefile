@@ -39,7 +39,8 @@ controlplane: .venv/dev.stamp ## Build etcd, kube-apiserver and the rest into a 
 	@$(BIN)/python -m tests.controlplane.build $(CONTROLPLANE)
 
 nightly: ## Run test-real on every version of Kubernetes that is listed.
-	for release in $(RELEASES); do $(MAKE) test-real CONTROLPLANE=$$release; done
+	@failed=; for release in $(RELEASES); do $(MAKE) test-real CONTROLPLANE=$$release || failed+=" $$release"; done; \
+	if [ "$$failed" ]; then echo "nightly: failed on$$failed" >&2; exit 1; fi
 
 lint: .venv/dev.stamp doors ## Check style, format, doors between rooms, and the lock files.
 	$(BIN)/python -m ruff check $(SOURCES)

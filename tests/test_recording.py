@@ -24,5 +24,9 @@ async def test_what_was_committed_is_there_when_it_has_caught_up(tmp_path: Path)
             await client.delete(PODS, Key("default", name), grace_period_s=0)
             await recording.catch_up(client)
             assert [line["type"] for line in recording.lines[-2:]] == ["MODIFIED", "DELETED"]
+        await client.create(PODS, "default", pod("goes"))
+        catching_up = asyncio.create_task(recording.catch_up(client), name="catch up")
+        await client.delete(PODS, Key("default", "goes"), grace_period_s=0)
+        await catching_up
         following.cancel()
         await asyncio.wait([following])

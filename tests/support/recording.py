@@ -29,6 +29,7 @@ class Recording:
     def __init__(self) -> None:
         self.lines: list[Line] = []
         self._known: dict[Resource, dict[str, Any]] = {}
+        self._seen: dict[Resource, int] = {}
         self._added = asyncio.Event()
 
     async def follow(self, client: Client, resource: Resource) -> None:
@@ -51,9 +52,10 @@ class Recording:
                     await self._added.wait()
 
     def _lacks(self, resource: Resource, there: dict[str, Any], version: int) -> bool:
-        known = self._known[resource]
-        is_older = any(key not in known or _version(known[key]) < _version(one) for key, one in there.items())
-        return is_older or any(key not in there and _version(one) <= version for key, one in known.items())
+        """A kind's changes come in the order of their versions; one that is deleted has its place in it too."""
+        known, seen = self._known[resource], self._seen.get(resource, 0)
+        is_behind = any(_version(one) > seen for one in there.values())
+        return is_behind or any(key not in there and _version(one) <= version for key, one in known.items())
 
     async def _list(self, client: Client, resource: Resource, known: dict[str, Any]) -> str:
         version, there = await _page(client, resource)
@@ -64,6 +66,8 @@ class Recording:
             if before != one:
                 known[key] = one
                 self._add(resource, "ADDED" if before is None else "MODIFIED", one)
+        self._seen[resource] = version
+        self._added.set()
         return str(version)
 
     async def _watch(self, client: Client, resource: Resource, version: str, known: dict[str, Any]) -> None:
@@ -80,6 +84,7 @@ class Recording:
                         known.pop(_key(line["object"]), None)
                     case _:
                         known[_key(line["object"])] = line["object"]
+                self._seen[resource] = _version(line["object"])
                 self._add(resource, line["type"], line["object"])
 
     def _add(self, resource: Resource, type_: str, one: dict[str, Any]) -> None:

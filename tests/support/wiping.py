@@ -92,9 +92,14 @@ def _any(_item: dict[str, Any]) -> bool:
 
 
 async def _names(cluster: RealCluster, path: str, counts: Callable[[dict[str, Any]], bool] = _any) -> list[str]:
-    """Names of the objects that count; none of a kind that is not served."""
-    status, body = await cluster.request("GET", path)
-    if status == 404:
-        return []
-    items: list[dict[str, Any]] = msgspec.json.decode(body)["items"]
+    """Names of the objects that count; none of a kind that is not served. One that is about to be is waited for."""
+    items: list[dict[str, Any]] = []
+
+    async def is_told() -> bool:
+        status, body = await cluster.request("GET", path)
+        if status == 200:
+            items[:] = msgspec.json.decode(body)["items"]
+        return status in {200, 404}
+
+    await eventually(is_told, f"{path} is told", WIPE_S)
     return [item["metadata"]["name"] for item in items if counts(item)]
