@@ -76,11 +76,11 @@ def is_excused(command: str) -> bool:
 
 
 def is_named_rightly(command: str) -> bool:
-    """Tell whether a command is a name alone, and one that exists: a target, a module, a command of ours."""
+    """Tell whether a command is one that is too long to be run, and exists: a target, a module, a command of ours."""
     match command.split():
         case ["make", target, *variables]:
             return target in targets() and all("=" in each for each in variables)
-        case ["python" | "python3", "-m", module]:
+        case ["python" | "python3", "-m", module, *_]:
             return find_spec(module) is not None
         case ["gangline", name]:
             return name in COMMANDS
