@@ -52,7 +52,9 @@ def test_a_gang_that_lost_a_member_says_where_room_is_held_and_for_how_long() ->
     script = Script(group("g", 2), node("n0"), node("n1"), *members)
     script.remove(members[1])
 
-    (view,) = [each for piece in script.scheduler.describe(script.scheduler.gang_keys(), script.now + 12.0) for each in piece]
+    (view,) = [
+        each for piece in script.scheduler.describe(script.scheduler.gang_keys(), script.now + 12.0) for each in piece
+    ]
 
     assert view["holds"] == [{"node": "n1", "endsInSeconds": 18.0}]
 
