@@ -6,7 +6,7 @@ from pathlib import Path
 from gangline.contract.meta import Key
 from gangline.kube.client import connect
 from gangline.kube.wire.resources import PODS
-from gangline.sandbox.server import ApiServer
+from gangline.sandbox.apiserver.server import ApiServer
 from tests.support.manifests import pod
 from tests.support.recording import Recording
 

@@ -62,8 +62,8 @@ def kubelets(
     """  # noqa: D301 - click's mark for preformatted text
     from gangline.kube.client import connect  # noqa: PLC0415 - heavy
     from gangline.kube.wire.errors import ApiError  # noqa: PLC0415
-    from gangline.sandbox.kubelets import register_nodes, run_kubelets  # noqa: PLC0415
-    from gangline.sandbox.nodes import ClusterFileError, checked, read_cluster_file, uniform  # noqa: PLC0415
+    from gangline.sandbox.kubelets.nodes import ClusterFileError, checked, read_cluster_file, uniform  # noqa: PLC0415
+    from gangline.sandbox.kubelets.run import register_nodes, run_kubelets  # noqa: PLC0415
 
     logging.configure("console", log_level)
 

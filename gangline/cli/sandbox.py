@@ -76,8 +76,8 @@ def sandbox(  # noqa: PLR0913 - options
         _refuse_both("nodes", "cpu", "memory")
     with sandbox_extra():
         from gangline.sandbox.cluster import Sandbox  # noqa: PLC0415 - heavy, and needs an extra
-        from gangline.sandbox.controllers.run import Pace  # noqa: PLC0415
-        from gangline.sandbox.kubelets import heartbeat_for  # noqa: PLC0415
+        from gangline.sandbox.kubelets.run import heartbeat_for  # noqa: PLC0415
+        from gangline.sandbox.reconciling.world import Pace  # noqa: PLC0415
 
     make = partial(
         Sandbox,
@@ -106,7 +106,7 @@ def serve(make: Callable[[], "Sandbox"], *, quiet: bool) -> int:
     """Run a sandbox until a signal, with a live view where there is a terminal; return the exit code."""
     from gangline.cli.live.screen import LastLine, Screen  # noqa: PLC0415 - heavy
     from gangline.cli.terminal import console  # noqa: PLC0415
-    from gangline.sandbox.nodes import ClusterFileError  # noqa: PLC0415 - heavy, and needs an extra
+    from gangline.sandbox.kubelets.nodes import ClusterFileError  # noqa: PLC0415 - heavy, and needs an extra
 
     screen = console()
     is_live = screen.is_terminal and not quiet

@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from gangline.kube.client import Client, connect
-from gangline.sandbox.controllers.run import Pace, run_controllers
-from gangline.sandbox.kubelets import register_nodes, run_kubelets
-from gangline.sandbox.nodes import NodeGroup, checked, read_cluster_file, uniform
-from gangline.sandbox.server import ApiServer
+from gangline.sandbox.apiserver.server import ApiServer
+from gangline.sandbox.controllers.run import run_controllers
+from gangline.sandbox.kubelets.nodes import NodeGroup, checked, read_cluster_file, uniform
+from gangline.sandbox.kubelets.run import register_nodes, run_kubelets
+from gangline.sandbox.reconciling.world import Pace
 
 USER_AGENT: Final = "gangline-sandbox"
 

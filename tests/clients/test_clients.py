@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.sandbox.controllers.run import Pace
+from gangline.sandbox.reconciling.world import Pace
 from tests.support.backends import chosen
 
 NAMESPACE = "default"

@@ -16,7 +16,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gangline.sandbox.kinds import BUILT_IN
+from gangline.sandbox.apiserver.kinds import BUILT_IN
 
 if TYPE_CHECKING:
     from tests.comparison.sending import Answer

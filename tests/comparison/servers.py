@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from gangline.sandbox.server import ApiServer
+from gangline.sandbox.apiserver.server import ApiServer
 from tests.comparison.sending import Server, answers
 from tests.comparison.stories import STORIES
 from tests.support.controlplane import ControlPlane

@@ -1,7 +1,7 @@
 """Bugs reported of others: binds that fail, and caches that remember what is not so."""
 
 from gangline.contract.pod import Pod
-from gangline.sandbox.faults import Refuse, Rule
+from gangline.sandbox.apiserver.faults import Refuse, Rule
 from scheduler.core.events import PodRead, Refusal
 from tests.conformance.rows import Stage, report
 from tests.support.builders import group, node, pod

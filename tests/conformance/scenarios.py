@@ -12,8 +12,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gangline.contract.meta import Key
-from gangline.sandbox.faults import Delay, Rule
-from gangline.sandbox.nodes import NodeGroup
+from gangline.sandbox.apiserver.faults import Delay, Rule
+from gangline.sandbox.kubelets.nodes import NodeGroup
 from scheduler.settings import Settings
 from tests.conformance.rows import Stage, row
 from tests.support.cluster import NAMESPACE, Cluster, running_cluster

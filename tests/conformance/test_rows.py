@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from gangline.kube.wire.resources import POD_GROUPS, PODS
-from gangline.sandbox.controllers.run import Pace
+from gangline.sandbox.reconciling.world import Pace
 from tests.conformance.rows import KNOWN, Report, Row, Stage
 from tests.conformance.tables import ALL, REPORTS, ROWS
 from tests.support.cluster import Cluster, running_cluster

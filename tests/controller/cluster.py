@@ -19,7 +19,7 @@ from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client, connect
 from gangline.kube.reflector import Change, Observed, Reflector, Removed
 from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, EVENTS, POD_GROUPS, PODS
-from gangline.sandbox.server import ApiServer
+from gangline.sandbox.apiserver.server import ApiServer
 
 DEADLINE_S = 20.0
 LONG_AGO = "2026-01-01T00:00:00Z"

@@ -18,8 +18,9 @@ from gangline.kube.wire.resources import (
     REPLICA_SETS,
     Resource,
 )
-from gangline.sandbox.objects import RESOURCES, StatefulSet
-from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
+from gangline.sandbox.kubelets.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
+from gangline.sandbox.objects.apps import StatefulSet
+from gangline.sandbox.objects.resources import RESOURCES
 from tests.support.backends import without_services
 from tests.support.cluster import NAMESPACE
 from tests.support.manifests import nodes

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gangline.sandbox.faults import Cut, Delay, DropWatch, LostReply, Refuse, Rule, StallWatch
+from gangline.sandbox.apiserver.faults import Cut, Delay, DropWatch, LostReply, Refuse, Rule, StallWatch
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import gang, nodes, pod, pod_group, pods
 from tests.support.proxy import Proxy

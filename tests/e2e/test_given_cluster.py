@@ -22,7 +22,7 @@ from gangline.kube.wire.resources import (
     PRIORITY_CLASSES,
     Resource,
 )
-from gangline.sandbox.controllers.run import Pace
+from gangline.sandbox.reconciling.world import Pace
 from tests.support import backends
 from tests.support.given_cluster import ClusterRefusedError, GivenCluster
 from tests.support.manifests import nodes, pod, priority_class

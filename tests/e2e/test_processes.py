@@ -8,7 +8,7 @@ import pytest
 
 from gangline.contract.meta import Key
 from gangline.kube.wire.resources import LEASES
-from gangline.sandbox.faults import Delay, Refuse, Rule
+from gangline.sandbox.apiserver.faults import Delay, Refuse, Rule
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import gang, nodes, pod, pod_group, replica_set
 from tests.support.services import Process, eventually

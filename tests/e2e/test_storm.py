@@ -14,7 +14,7 @@ from controller.core.rivals import REVERSALS
 from gangline.contract.meta import Key
 from gangline.kube.client import JSON_PATCH
 from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS
-from gangline.sandbox.faults import Refuse, Rule
+from gangline.sandbox.apiserver.faults import Refuse, Rule
 from scheduler.settings import Settings
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import gang, nodes, pod_group

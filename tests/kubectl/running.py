@@ -11,8 +11,8 @@ from typing import Final
 
 from gangline.contract.names import PLURAL
 from gangline.kube.client import connect
-from gangline.sandbox.controllers.run import Pace
-from gangline.sandbox.nodes import NodeGroup
+from gangline.sandbox.kubelets.nodes import NodeGroup
+from gangline.sandbox.reconciling.world import Pace
 from tests.kubectl.shape import shape
 from tests.kubectl.story import Step, Story, step
 from tests.support import tools

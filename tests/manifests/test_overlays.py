@@ -10,7 +10,7 @@ import yaml
 
 import controller.settings
 import scheduler.settings
-from gangline.sandbox.server import ApiServer
+from gangline.sandbox.apiserver.server import ApiServer
 from gangline.service.process_settings import ProcessSettings
 from gangline.service.settings import load
 from tests.support import coscheduling

@@ -18,7 +18,7 @@ from gangline.kube.wire.resources import (
     REPLICA_SETS,
     Resource,
 )
-from gangline.sandbox.objects import Thing
+from gangline.sandbox.objects.meta import Thing
 from tests.support.backends import without_services
 from tests.support.manifests import nodes
 from tests.support.real_cluster import RealCluster

@@ -11,7 +11,7 @@ from gangline.contract.meta import Key
 from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client, connect
 from gangline.kube.wire.resources import POD_GROUPS, PODS
-from gangline.sandbox.kubelets import register_nodes, run_kubelets
+from gangline.sandbox.kubelets.run import register_nodes, run_kubelets
 from tests.real.test_rights import NAMESPACE, Rights
 from tests.support.backends import ensure_pod_groups
 from tests.support.cluster import Cluster, running_cluster

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from gangline.sandbox.protobuf import decode
+from gangline.sandbox.apiserver.http.protobuf import decode
 from tests.comparison.stories import STORIES
 from tests.comparison.story import PATHS
 from tests.support.controlplane import ControlPlane

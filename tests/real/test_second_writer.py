@@ -7,7 +7,7 @@ import pytest
 
 from gangline.kube.client import Client
 from gangline.kube.wire.resources import NAMESPACES, SERVICE_ACCOUNTS
-from gangline.sandbox.objects import Thing
+from gangline.sandbox.objects.meta import Thing
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.controlplane import ControlPlane
 from tests.support.coscheduling import running_controller

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from gangline.sandbox.podlife import START_DELAY_ANNOTATION
+from gangline.sandbox.kubelets.podlife import START_DELAY_ANNOTATION
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.kubectl import Kubectl
 from tests.support.manifests import job, nodes, pod_group, replica_set

@@ -23,9 +23,9 @@ from gangline.kube.client import Client, connect
 from gangline.kube.wire.errors import AlreadyExists
 from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, NODES, POD_GROUPS, PODS
 from gangline.sandbox.cluster import Sandbox
-from gangline.sandbox.controllers.run import Pace
-from gangline.sandbox.kubelets import register_nodes, run_kubelets
-from gangline.sandbox.nodes import NodeGroup
+from gangline.sandbox.kubelets.nodes import NodeGroup
+from gangline.sandbox.kubelets.run import register_nodes, run_kubelets
+from gangline.sandbox.reconciling.world import Pace
 from tests.controlplane.build import binaries
 from tests.controlplane.build import chosen as chosen_release
 from tests.support import usage

@@ -35,9 +35,9 @@ from gangline.kube.wire.resources import (
     PODS,
     Resource,
 )
-from gangline.sandbox.controllers.run import Pace
-from gangline.sandbox.faults import Rule, RuleBook
-from gangline.sandbox.nodes import NodeGroup
+from gangline.sandbox.apiserver.faults import Rule, RuleBook
+from gangline.sandbox.kubelets.nodes import NodeGroup
+from gangline.sandbox.reconciling.world import Pace
 from tests.support import backends, judge
 from tests.support.backends import Serving
 from tests.support.recording import Line

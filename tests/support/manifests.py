@@ -10,8 +10,8 @@ from gangline.contract.names import (
     KIND,
     POD_GROUP_LABEL,
 )
-from gangline.sandbox.nodes import NodeGroup
-from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
+from gangline.sandbox.kubelets.nodes import NodeGroup
+from gangline.sandbox.kubelets.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
 
 Manifest = dict[str, Any]
 

@@ -13,7 +13,7 @@ from gangline.contract.meta import Key
 from gangline.contract.names import POD_GROUP_LABEL
 from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.resources import DEPLOYMENTS, JOBS, NODES, POD_GROUPS, PODS, REPLICA_SETS, Resource
-from gangline.sandbox.faults import Cut, Delay, DropWatch, Fault, LostReply, Refuse, Rule
+from gangline.sandbox.apiserver.faults import Cut, Delay, DropWatch, Fault, LostReply, Refuse, Rule
 from tests.support.cluster import NAMESPACE, Cluster
 from tests.support.manifests import Manifest, deployment, job, nodes, pod, pod_group, pods, replica_set
 

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from gangline.kube.client import Client
 from gangline.kube.wire.resources import Resource
-from gangline.sandbox.cache import Cache
-from gangline.sandbox.informer import Informer
-from gangline.sandbox.objects import Identified
+from gangline.sandbox.objects.meta import Identified
+from gangline.sandbox.reconciling.cache import Cache
+from gangline.sandbox.reconciling.informer import Informer
 
 T = TypeVar("T", bound=Identified)
 

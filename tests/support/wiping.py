@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gangline.sandbox.nodes import KUBELET_LABEL
+from gangline.sandbox.kubelets.nodes import KUBELET_LABEL
 from tests.support.real_cluster import RealCluster
 from tests.support.services import eventually
 

@@ -6,19 +6,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from gangline.kube.wire.resources import Resource
-from gangline.sandbox.actions import Action, Create, Decision, Delete, Patch
-from gangline.sandbox.cache import Cache
-from gangline.sandbox.objects import (
-    RESOURCES,
-    Deployment,
-    Identified,
-    Job,
-    ReplicaSet,
-    RunNode,
-    RunPod,
-    timestamp,
-)
-from gangline.sandbox.world import Pace, World
+from gangline.sandbox.objects.apps import Deployment, ReplicaSet
+from gangline.sandbox.objects.batch import Job
+from gangline.sandbox.objects.core import RunNode, RunPod
+from gangline.sandbox.objects.meta import Identified
+from gangline.sandbox.objects.resources import RESOURCES
+from gangline.sandbox.reconciling.actions import Action, Create, Decision, Delete, Patch
+from gangline.sandbox.reconciling.cache import Cache
+from gangline.sandbox.reconciling.world import Pace, World
+from gangline.sandbox.timestamps import timestamp
 
 T = TypeVar("T", bound=Identified)
 

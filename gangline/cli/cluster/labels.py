@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 import click
 
-from gangline.sandbox.failures import Failure
-from gangline.sandbox.selectors import labels_predicate
+from gangline.sandbox.apiserver.failures import Failure
+from gangline.sandbox.apiserver.verbs.selectors import labels_predicate
 
 LabelTest = Callable[[Mapping[str, str]], bool]
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from gangline.cli.walk.view import Finding, View, is_running, is_waiting, reason_of
 from gangline.contract.podgroup import Phase
-from gangline.sandbox.objects import RunPod
+from gangline.sandbox.objects.core import RunPod
 
 Check = Callable[[View], Finding]
 

@@ -29,9 +29,9 @@ from gangline.kube.wire.resources import (
     Resource,
 )
 from gangline.sandbox.cluster import Sandbox
-from gangline.sandbox.kubelets import register_nodes, run_kubelets
-from gangline.sandbox.nodes import KUBELET_LABEL
-from gangline.sandbox.objects import Thing
+from gangline.sandbox.kubelets.nodes import KUBELET_LABEL
+from gangline.sandbox.kubelets.run import register_nodes, run_kubelets
+from gangline.sandbox.objects.meta import Thing
 
 USER_AGENT: Final = "gangline-demo"
 KINDS: Final = (REPLICA_SETS, DEPLOYMENTS, JOBS, POD_GROUPS)

@@ -10,7 +10,7 @@ from gangline.contract.names import (
     KIND,
     POD_GROUP_LABEL,
 )
-from gangline.sandbox.podlife import RUN_SECONDS_ANNOTATION
+from gangline.sandbox.kubelets.podlife import RUN_SECONDS_ANNOTATION
 
 Manifest = dict[str, Any]
 NAMESPACE: Final = "default"

@@ -13,8 +13,8 @@ from gangline.cli.walk.view import Finding, View
 from gangline.contract.meta import Key
 from gangline.kube.client import Client
 from gangline.kube.wire.resources import Resource
-from gangline.sandbox.kubelets import register_nodes
-from gangline.sandbox.nodes import NodeGroup
+from gangline.sandbox.kubelets.nodes import NodeGroup
+from gangline.sandbox.kubelets.run import register_nodes
 
 SETTLE_S: Final = 25.0
 """The longest that a step may take; the slowest needs less than a third of it on a small machine."""

@@ -12,7 +12,7 @@ from gangline.cli.walk.view import View, is_running
 from gangline.contract.meta import Key
 from gangline.contract.podgroup import Phase
 from gangline.kube.wire.resources import DEPLOYMENTS, JOBS, POD_GROUPS, PODS, REPLICA_SETS
-from gangline.sandbox.nodes import NodeGroup
+from gangline.sandbox.kubelets.nodes import NodeGroup
 
 NODE_CPU: Final = "9"
 NODE_MEMORY: Final = "1500Mi"

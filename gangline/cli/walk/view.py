@@ -11,8 +11,10 @@ from gangline.contract.names import POD_GROUP_LABEL
 from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client
 from gangline.kube.wire.resources import JOBS, POD_GROUPS, PODS
-from gangline.sandbox.informer import Informer
-from gangline.sandbox.objects import Job, Meta, RunPod
+from gangline.sandbox.objects.batch import Job
+from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.meta import Meta
+from gangline.sandbox.reconciling.informer import Informer
 
 WAITING_CONDITION: Final = "PodScheduled"
 

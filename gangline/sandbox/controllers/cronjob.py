@@ -10,13 +10,14 @@ from zoneinfo import ZoneInfo
 
 from msgspec import structs
 
-from gangline.sandbox import schedules
-from gangline.sandbox.actions import Action, Create, Decision, Delete, Note, delete, set_status
+from gangline.sandbox.controllers import schedules
 from gangline.sandbox.controllers.job import ended
 from gangline.sandbox.controllers.ownership import controlled, create_child, owner_reference
-from gangline.sandbox.objects import CronJob, CronJobStatus, Job, timestamp
-from gangline.sandbox.podlife import EPOCH
-from gangline.sandbox.world import World
+from gangline.sandbox.kubelets.podlife import EPOCH
+from gangline.sandbox.objects.batch import CronJob, CronJobStatus, Job
+from gangline.sandbox.reconciling.actions import Action, Create, Decision, Delete, Note, delete, set_status
+from gangline.sandbox.reconciling.world import World
+from gangline.sandbox.timestamps import timestamp
 
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 ORDER_S: Final = 60.0

@@ -11,12 +11,14 @@ import msgspec
 from gangline.contract.conditions import merged
 from gangline.contract.meta import Condition, Key
 from gangline.contract.names import POD_TEMPLATE_HASH_LABEL
-from gangline.sandbox.actions import Action, Create, Decision, Note, Patch, amend, delete, set_status
 from gangline.sandbox.controllers import rollout
 from gangline.sandbox.controllers.ownership import claim, controlled, create_child
-from gangline.sandbox.objects import RESOURCES, Deployment, DeploymentStatus, ReplicaSet, RunPod
-from gangline.sandbox.podlife import EPOCH, is_finished
-from gangline.sandbox.world import World
+from gangline.sandbox.kubelets.podlife import EPOCH, is_finished
+from gangline.sandbox.objects.apps import Deployment, DeploymentStatus, ReplicaSet
+from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.resources import RESOURCES
+from gangline.sandbox.reconciling.actions import Action, Create, Decision, Note, Patch, amend, delete, set_status
+from gangline.sandbox.reconciling.world import World
 
 REVISION_ANNOTATION: Final = "deployment.kubernetes.io/revision"
 _SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"

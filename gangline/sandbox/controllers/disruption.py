@@ -5,12 +5,13 @@ from collections.abc import Iterable
 
 from gangline.contract.meta import Key
 from gangline.contract.selectors import label_selector_matches
-from gangline.sandbox.actions import Decision, Note, set_status
 from gangline.sandbox.controllers.pods import is_active
 from gangline.sandbox.controllers.rollout import resolved
-from gangline.sandbox.objects import Budget, BudgetStatus, RunPod
-from gangline.sandbox.podlife import ready_since
-from gangline.sandbox.world import World
+from gangline.sandbox.kubelets.podlife import ready_since
+from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.policy import Budget, BudgetStatus
+from gangline.sandbox.reconciling.actions import Decision, Note, set_status
+from gangline.sandbox.reconciling.world import World
 
 SHOWN_ZEROS = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods", "observedGeneration")
 NO_PODS = Note("NoPods", "No matching pods found")

@@ -6,12 +6,13 @@ from typing import Any
 
 from gangline.contract.meta import Key
 from gangline.contract.selectors import tolerates
-from gangline.sandbox.actions import Decision, Note, Patch, delete, report
 from gangline.sandbox.controllers.nodes import has_condition
 from gangline.sandbox.controllers.pods import is_active
-from gangline.sandbox.objects import RunNode, RunPod, TimedTaint, timestamp
-from gangline.sandbox.podlife import is_finished, ready_since
-from gangline.sandbox.world import World
+from gangline.sandbox.kubelets.podlife import is_finished, ready_since
+from gangline.sandbox.objects.core import RunNode, RunPod, TimedTaint
+from gangline.sandbox.reconciling.actions import Decision, Note, Patch, delete, report
+from gangline.sandbox.reconciling.world import World
+from gangline.sandbox.timestamps import timestamp
 
 
 class Evictions:

@@ -5,7 +5,8 @@
 
 from msgspec import Struct
 
-from gangline.sandbox.objects import ExitCodes, FailureRule, Job, RunPod
+from gangline.sandbox.objects.batch import ExitCodes, FailureRule, Job
+from gangline.sandbox.objects.core import RunPod
 
 
 class Failure(Struct, frozen=True, kw_only=True):

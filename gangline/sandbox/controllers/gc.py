@@ -11,11 +11,11 @@ from gangline.kube.client import Client
 from gangline.kube.wire.errors import Conflict, Invalid, NotFound
 from gangline.kube.wire.requests import JSON_PATCH
 from gangline.kube.wire.resources import Resource
-from gangline.sandbox.actions import Delete, Patch
 from gangline.sandbox.controllers.served import Served
-from gangline.sandbox.informer import AnyInformer
-from gangline.sandbox.objects import Identified, OwnerLink, Thing
-from gangline.sandbox.reconciler import Reconciler, perform
+from gangline.sandbox.objects.meta import Identified, OwnerLink, Thing
+from gangline.sandbox.reconciling.actions import Delete, Patch
+from gangline.sandbox.reconciling.informer import AnyInformer
+from gangline.sandbox.reconciling.reconciler import Reconciler, perform
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from gangline.sandbox.objects import RunPod
+from gangline.sandbox.objects.core import RunPod
 
 INDEXED: Final = "Indexed"
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"

@@ -12,13 +12,14 @@ from msgspec import Struct, structs
 
 from gangline.contract.conditions import merged
 from gangline.contract.meta import Condition
-from gangline.sandbox.actions import Action, Decision, Note, delete, set_status
 from gangline.sandbox.controllers import failurepolicy, indexed
 from gangline.sandbox.controllers.ownership import controlled
 from gangline.sandbox.controllers.pods import BURST, is_active, make_pod, removal_order
-from gangline.sandbox.objects import Job, JobStatus, RunPod
-from gangline.sandbox.podlife import is_finished, ready_since, restarts
-from gangline.sandbox.world import World
+from gangline.sandbox.kubelets.podlife import is_finished, ready_since, restarts
+from gangline.sandbox.objects.batch import Job, JobStatus
+from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.reconciling.actions import Action, Decision, Note, delete, set_status
+from gangline.sandbox.reconciling.world import World
 
 BACKOFF_LIMIT_S: Final = 600.0
 ANNOUNCED: Final = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}

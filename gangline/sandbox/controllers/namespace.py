@@ -10,12 +10,13 @@ from gangline.kube.wire import requests
 from gangline.kube.wire.errors import NotFound
 from gangline.kube.wire.requests import JSON, WRITE_TIMEOUT_S, Request
 from gangline.kube.wire.resources import EVENTS, NAMESPACES, Resource
-from gangline.sandbox.actions import Decision, create
 from gangline.sandbox.controllers.served import Served
-from gangline.sandbox.informer import Informer
-from gangline.sandbox.objects import Namespace, ServiceAccount, Thing
-from gangline.sandbox.reconciler import Reconciler
-from gangline.sandbox.world import World
+from gangline.sandbox.objects.core import Namespace, ServiceAccount
+from gangline.sandbox.objects.meta import Thing
+from gangline.sandbox.reconciling.actions import Decision, create
+from gangline.sandbox.reconciling.informer import Informer
+from gangline.sandbox.reconciling.reconciler import Reconciler
+from gangline.sandbox.reconciling.world import World
 
 DEFAULT: Final = "default"
 LOOK_AGAIN_S: Final = 0.5

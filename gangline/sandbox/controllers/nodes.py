@@ -9,11 +9,12 @@ from typing import Any, Final
 from msgspec import structs
 
 from gangline.contract.meta import Key
-from gangline.sandbox.actions import Decision, Note, amend, report
-from gangline.sandbox.kubelet import LEASE_NAMESPACE
-from gangline.sandbox.nodes import KUBELET_CONDITIONS
-from gangline.sandbox.objects import Lease, RunNode, TimedTaint, timestamp
-from gangline.sandbox.world import World
+from gangline.sandbox.kubelets.kubelet import LEASE_NAMESPACE
+from gangline.sandbox.kubelets.nodes import KUBELET_CONDITIONS
+from gangline.sandbox.objects.core import Lease, RunNode, TimedTaint
+from gangline.sandbox.reconciling.actions import Decision, Note, amend, report
+from gangline.sandbox.reconciling.world import World
+from gangline.sandbox.timestamps import timestamp
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"

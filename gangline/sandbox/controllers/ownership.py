@@ -7,9 +7,10 @@ from msgspec import Struct
 from gangline.contract.policy import LabelSelector
 from gangline.contract.selectors import label_selector_matches
 from gangline.kube.wire.requests import STRATEGIC_PATCH
-from gangline.sandbox.actions import Action, Create, Patch, create
-from gangline.sandbox.cache import Cache
-from gangline.sandbox.objects import RESOURCES, Identified
+from gangline.sandbox.objects.meta import Identified
+from gangline.sandbox.objects.resources import RESOURCES
+from gangline.sandbox.reconciling.actions import Action, Create, Patch, create
+from gangline.sandbox.reconciling.cache import Cache
 
 T = TypeVar("T", bound=Identified)
 

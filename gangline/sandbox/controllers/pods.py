@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from gangline.sandbox.actions import Create
 from gangline.sandbox.controllers.ownership import create_child
-from gangline.sandbox.objects import Identified, RunPod
-from gangline.sandbox.podlife import EPOCH, is_finished, ready_since
+from gangline.sandbox.kubelets.podlife import EPOCH, is_finished, ready_since
+from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.meta import Identified
+from gangline.sandbox.reconciling.actions import Create
 
 BURST: Final = 500
 """The most pods made or removed by one decision, as upstream's ReplicaSet controller has it."""

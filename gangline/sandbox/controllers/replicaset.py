@@ -1,11 +1,12 @@
 """ReplicaSets: keep as many active pods of the template as are wanted."""
 
-from gangline.sandbox.actions import Action, Decision, delete, set_status
 from gangline.sandbox.controllers.ownership import claim
 from gangline.sandbox.controllers.pods import BURST, available_in_s, is_active, make_pod, removal_order
-from gangline.sandbox.objects import ReplicaSet, ReplicaSetStatus, RunPod
-from gangline.sandbox.podlife import ready_since
-from gangline.sandbox.world import World
+from gangline.sandbox.kubelets.podlife import ready_since
+from gangline.sandbox.objects.apps import ReplicaSet, ReplicaSetStatus
+from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.reconciling.actions import Action, Decision, delete, set_status
+from gangline.sandbox.reconciling.world import World
 
 
 def decide(owner: ReplicaSet, world: World) -> Decision:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from gangline.sandbox.objects import DeploymentSpec, ReplicaSet, RollingUpdate
+from gangline.sandbox.objects.apps import DeploymentSpec, ReplicaSet, RollingUpdate
 
 Scale = dict[str, int]
 """New `spec.replicas` by UID; ReplicaSets that stay as they are do not occur."""

@@ -20,24 +20,13 @@ from gangline.sandbox.controllers.gc import Collector
 from gangline.sandbox.controllers.job import Jobs
 from gangline.sandbox.controllers.namespace import NamespaceEnder
 from gangline.sandbox.controllers.nodes import Nodes
-from gangline.sandbox.loops import Loops, Wake, owners
-from gangline.sandbox.objects import (
-    RESOURCES,
-    Budget,
-    CronJob,
-    Deployment,
-    Job,
-    Lease,
-    Namespace,
-    ReplicaSet,
-    RunNode,
-    RunPod,
-    ServiceAccount,
-    StatefulSet,
-)
-from gangline.sandbox.world import Pace
-
-__all__ = ["Pace", "run_controllers"]
+from gangline.sandbox.objects.apps import Deployment, ReplicaSet, StatefulSet
+from gangline.sandbox.objects.batch import CronJob, Job
+from gangline.sandbox.objects.core import Lease, Namespace, RunNode, RunPod, ServiceAccount
+from gangline.sandbox.objects.policy import Budget
+from gangline.sandbox.objects.resources import RESOURCES
+from gangline.sandbox.reconciling.loops import Loops, Wake, owners
+from gangline.sandbox.reconciling.world import Pace
 
 
 async def run_controllers(client: Client, *, pace: Pace | None = None) -> None:

@@ -14,8 +14,8 @@ from gangline.kube.wire.decode import decoded
 from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.requests import READ_TIMEOUT_S, Request
 from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
-from gangline.sandbox.informer import AnyInformer, Informer
-from gangline.sandbox.objects import Identified, Thing
+from gangline.sandbox.objects.meta import Identified, Thing
+from gangline.sandbox.reconciling.informer import AnyInformer, Informer
 
 NEEDED_VERBS: Final = frozenset({"list", "watch", "delete"})
 DISCOVERY_RETRY_S: Final = 1.0

@@ -10,14 +10,15 @@ from typing import Final
 from msgspec import Struct, structs
 
 from gangline.contract.meta import Key
-from gangline.sandbox.actions import Action, Create, Decision, create, delete, set_status
-from gangline.sandbox.cache import Cache
 from gangline.sandbox.controllers.deployment import template_hash
 from gangline.sandbox.controllers.ownership import claim
 from gangline.sandbox.controllers.pods import available_in_s, is_active, make_pod
-from gangline.sandbox.objects import OrderedUpdate, RunPod, StatefulSet, StatefulSetStatus, VolumeClaim
-from gangline.sandbox.podlife import is_finished, ready_since
-from gangline.sandbox.world import World
+from gangline.sandbox.kubelets.podlife import is_finished, ready_since
+from gangline.sandbox.objects.apps import OrderedUpdate, StatefulSet, StatefulSetStatus
+from gangline.sandbox.objects.core import RunPod, VolumeClaim
+from gangline.sandbox.reconciling.actions import Action, Create, Decision, create, delete, set_status
+from gangline.sandbox.reconciling.cache import Cache
+from gangline.sandbox.reconciling.world import World
 
 REVISION_LABEL: Final = "controller-revision-hash"
 POD_NAME_LABEL: Final = "statefulset.kubernetes.io/pod-name"

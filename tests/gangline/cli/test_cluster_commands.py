@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from gangline.cli.main import main
 from gangline.contract.meta import Key
 from gangline.kube.wire.resources import NODES
-from gangline.sandbox.faults import Refuse, Rule
+from gangline.sandbox.apiserver.faults import Refuse, Rule
 from tests.support import builders
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import deployment, gang, job, nodes, pod, pod_group, pods

@@ -13,8 +13,9 @@ from gangline.contract.meta import Key
 from gangline.kube.client import connect
 from gangline.kube.wire.resources import LEASES, NODES, PODS
 from gangline.sandbox.cluster import Sandbox
-from gangline.sandbox.nodes import KUBELET_LABEL
-from gangline.sandbox.objects import RunNode, RunPod, Thing
+from gangline.sandbox.kubelets.nodes import KUBELET_LABEL
+from gangline.sandbox.objects.core import RunNode, RunPod
+from gangline.sandbox.objects.meta import Thing
 from tests.support.watching import until
 
 KUBELETS = [sys.executable, "-c", "from gangline.cli.kubelets import kubelets; kubelets()"]

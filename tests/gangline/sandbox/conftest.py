@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gangline.contract.crd import crd
-from gangline.sandbox.server import ApiServer
+from gangline.sandbox.apiserver.server import ApiServer
 from tests.support.rest import DEFINITIONS, Rest
 
 

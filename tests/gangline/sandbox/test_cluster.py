@@ -23,24 +23,17 @@ from gangline.kube.wire.resources import (
     Resource,
 )
 from gangline.sandbox.cluster import Sandbox
-from gangline.sandbox.controllers.run import Pace
-from gangline.sandbox.informer import Informer
-from gangline.sandbox.kubelets import register_nodes, run_kubelets
-from gangline.sandbox.nodes import STOPPED_ANNOTATION, ClusterFileError, NodeGroup
-from gangline.sandbox.objects import (
-    RESOURCES,
-    Budget,
-    CronJob,
-    Deployment,
-    Job,
-    Namespace,
-    ReplicaSet,
-    RunNode,
-    RunPod,
-    StatefulSet,
-    Thing,
-)
-from gangline.sandbox.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
+from gangline.sandbox.kubelets.nodes import STOPPED_ANNOTATION, ClusterFileError, NodeGroup
+from gangline.sandbox.kubelets.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
+from gangline.sandbox.kubelets.run import register_nodes, run_kubelets
+from gangline.sandbox.objects.apps import Deployment, ReplicaSet, StatefulSet
+from gangline.sandbox.objects.batch import CronJob, Job
+from gangline.sandbox.objects.core import Namespace, RunNode, RunPod
+from gangline.sandbox.objects.meta import Thing
+from gangline.sandbox.objects.policy import Budget
+from gangline.sandbox.objects.resources import RESOURCES
+from gangline.sandbox.reconciling.informer import Informer
+from gangline.sandbox.reconciling.world import Pace
 from tests.support.watching import until
 
 CRON_JOBS, STATEFUL_SETS = RESOURCES[CronJob], RESOURCES[StatefulSet]

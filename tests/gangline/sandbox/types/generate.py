@@ -1,4 +1,4 @@
-"""Makes `gangline/sandbox/types.json`: the shapes of the built-in kinds, without texts, from the package kubernetes-validate.
+"""Makes `types.json` beside `gangline.sandbox.apiserver.schema.shapes`, from the package kubernetes-validate.
 
 That package is needed for this alone, as is a directory of Go modules (`go env GOMODCACHE`, there `k8s.io`), for the
 numbers of fields: `python -m tests.gangline.sandbox.types.generate DIRECTORY`. The overlay adds what neither says.
@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from gangline.sandbox import kinds
-from gangline.sandbox.kinds import BUILT_IN
+from gangline.sandbox.apiserver.kinds import BUILT_IN
+from gangline.sandbox.apiserver.schema import shapes
 from tests.gangline.sandbox.types.numbers import number
 from tests.gangline.sandbox.types.overlay import CHECKED_BY_STRATEGIES, OVERLAY
 
 RELEASE = "v1.37.0-local"
-TARGET = Path(kinds.__file__).with_name("types.json")
+TARGET = Path(shapes.__file__).with_name("types.json")
 _KEPT = (
     "format",
     "required",

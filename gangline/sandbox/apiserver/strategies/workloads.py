@@ -1,0 +1,89 @@
+"""ReplicaSets, Deployments, StatefulSets, DaemonSets and Jobs: selectors, templates and what may not change."""
+
+from collections.abc import Iterator
+
+from gangline.sandbox.apiserver.failures import Cause
+from gangline.sandbox.apiserver.schema import jsonpath
+from gangline.sandbox.apiserver.store import Object
+from gangline.sandbox.apiserver.strategies.podrules import spec_problems
+from gangline.sandbox.apiserver.strategies.podtemplates import default_containers
+from gangline.sandbox.apiserver.strategies.strategy import Strategy, Write, changed
+
+_JOB_UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
+_JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+
+
+def _prepare(write: Write) -> None:
+    template = _template(write.new)
+    if "spec" in template:
+        default_containers(template["spec"])
+    strategy = (write.new.get("spec") or {}).get("strategy") or {}
+    if strategy.get("type") == "RollingUpdate":
+        strategy.setdefault("rollingUpdate", {})
+        for field in ("maxUnavailable", "maxSurge"):
+            strategy["rollingUpdate"].setdefault(field, "25%")
+
+
+def _prepare_job(write: Write) -> None:
+    _prepare(write)
+    if write.old is not None:
+        return
+    spec, metadata = write.new.setdefault("spec", {}), write.new["metadata"]
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("backoffLimit", 6)
+    spec.setdefault("manualSelector", False)
+    spec.setdefault("podReplacementPolicy", "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed")
+    if spec["manualSelector"]:
+        return
+    labels = dict.fromkeys(_JOB_UID_LABELS, metadata["uid"])
+    labels |= dict.fromkeys(_JOB_NAME_LABELS, metadata["name"])
+    template = spec.setdefault("template", {}).setdefault("metadata", {})
+    template["labels"] = {**(template.get("labels") or {}), **labels}
+    metadata.setdefault("labels", dict(template["labels"]))
+    spec.setdefault("selector", {}).setdefault("matchLabels", {})[_JOB_UID_LABELS[0]] = metadata["uid"]
+
+
+def _template(item: Object) -> Object:
+    spec = item.get("spec") or {}
+    template: Object = spec.get("template") or {}
+    return template
+
+
+def _broken_job_rules(write: Write) -> Iterator[Cause]:
+    spec, pod_spec = write.new["spec"], _template(write.new).get("spec") or {}
+    if not spec.get("manualSelector") and set(_wanted(spec)) != {_JOB_UID_LABELS[0]}:
+        yield Cause.invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated")
+    yield from spec_problems(pod_spec, "spec.template.spec")
+    if pod_spec.get("restartPolicy") not in ("OnFailure", "Never"):
+        yield Cause.required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
+    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
+        yield Cause.required("spec.completions", "when completion mode is Indexed")
+    yield from changed(write, "spec.selector", "spec.completions")
+    if write.old and not jsonpath.first(write.old, "spec.suspend"):
+        yield from changed(write, "spec.template")
+
+
+def _broken_rules(write: Write) -> Iterator[Cause]:
+    template, spec = _template(write.new), write.new["spec"]
+    selector = spec.get("selector")
+    labels = (template.get("metadata") or {}).get("labels")
+    if selector is None:
+        yield Cause.required("spec.selector")
+    elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        yield Cause.invalid("spec.selector", selector, "empty selector is invalid for deployment")
+    if selector is None or any((labels or {}).get(key) != each for key, each in _wanted(spec).items()):
+        yield Cause.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+    yield from spec_problems(template.get("spec") or {}, "spec.template.spec")
+    if (template.get("spec") or {}).get("restartPolicy") not in (None, "Always"):
+        yield Cause.unsupported("spec.template.spec.restartPolicy", template["spec"]["restartPolicy"], ("Always",))
+    yield from changed(write, "spec.selector")
+
+
+def _wanted(spec: Object) -> dict[str, str]:
+    return (spec.get("selector") or {}).get("matchLabels") or {}
+
+
+WORKLOAD = Strategy(prepare=_prepare, validate=_broken_rules)
+JOB = Strategy(prepare=_prepare_job, validate=_broken_job_rules)

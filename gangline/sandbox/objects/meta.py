@@ -1,0 +1,34 @@
+"""What every object has, as far as kubelets and controllers read it."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from gangline.contract.meta import ObjectMeta, OwnerReference
+
+
+class OwnerLink(OwnerReference, frozen=True, kw_only=True, rename="camel"):
+    """An owner, and whether its foreground deletion waits for this object."""
+
+    block_owner_deletion: bool | None = None
+
+
+class Meta(ObjectMeta, frozen=True, kw_only=True, rename="camel"):
+    """Metadata with what ends an object."""
+
+    owner_references: tuple[OwnerLink, ...] | None = None
+    finalizers: tuple[str, ...] | None = None
+
+
+class Identified(Protocol):
+    """Whatever has metadata."""
+
+    @property
+    def metadata(self) -> Meta:
+        """Name, UID, owners."""
+
+
+class Thing(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An object of any kind: its metadata alone."""
+
+    metadata: Meta = Meta()
