@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PLAIN_WIDTH: Final = 200
 INTERRUPTED: Final = 130
+ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
+"""SIGHUP comes when the terminal is closed: the services have sessions of their own and would outlive it."""
 
 
 @click.command()
@@ -51,7 +53,8 @@ def _run(console: "Console", *, keep: bool, kubeconfig: Path | None) -> int:
     async def main(directory: Path) -> bool:
         task = asyncio.current_task()
         assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for number in ENDING:
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         return await walk(console, directory, keep=keep, kubeconfig=kubeconfig)
 
     with tempfile.TemporaryDirectory(prefix="gangline-demo-") as name, (Path(name) / "sandbox.log").open("w") as log:

@@ -38,7 +38,7 @@ def test_demo_verifies_every_step_and_leaves_nothing_behind(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_demo_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     with subprocess.Popen(COMMAND, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
