@@ -78,15 +78,15 @@ def check(
 
 
 def _print(outcome: "Outcome", form: str | None) -> None:
-    from gangline.cli.terminal import bold, counted, machine_readable, show  # noqa: PLC0415
+    from gangline.cli.terminal import bold, counted, machine_readable, printable, show  # noqa: PLC0415
 
     if form is not None:
         click.echo(machine_readable(outcome, form))
         return
     for note in outcome.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {printable(note)}", err=True)
     for finding in outcome.findings:
         before, severity, after = str(finding).partition(f" {finding.severity}:")
-        show([before + bold(severity, _COLOURS[finding.severity]) + after])
+        show([printable(before) + bold(severity, _COLOURS[finding.severity]) + printable(after)])
     summary = f"{counted(outcome.errors, 'error')}, {counted(outcome.warnings, 'warning')}"
     click.echo(f"{summary} in {counted(outcome.objects, 'object')}", err=True)

@@ -20,7 +20,7 @@ from gangline.cli.explain.case import Case, cases
 from gangline.cli.explain.floor import Floor
 from gangline.cli.gangs import GangRow, rows
 from gangline.cli.reader import until_reader_has_gone
-from gangline.cli.terminal import columns, duration, screen_width, show
+from gangline.cli.terminal import columns, duration, printable, screen_width, show
 from gangline.kube.client import Client
 from gangline.kube.wire.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
 
@@ -51,7 +51,7 @@ def list_gangs(access: Access, wanted: Wanted) -> tuple[list[GangRow], str]:
     where = "any namespace" if namespace is None else f"namespace {namespace}"
     survey = talk(access, lambda client: read_gangs(client, namespace, budget_gangs=wanted.profile.budget_gangs))
     for problem in survey.unread:
-        click.echo(f"warning: not read: {problem}", err=True)
+        click.echo(f"warning: not read: {printable(problem)}", err=True)
     found = gang_rows(survey, wanted)
     if wanted.name is not None and not found:
         raise Failure(f'gang "{wanted.name}" not found in {where}; `gangline status -A` shows all')

@@ -13,7 +13,7 @@ from gangline.cli.cluster.survey import Survey
 from gangline.cli.explain.floor import Floor
 from gangline.cli.explain.room import asked
 from gangline.cli.explain.standing import NodeStanding
-from gangline.cli.terminal import columns, screen_width
+from gangline.cli.terminal import columns, printable, screen_width
 from gangline.contract.pod import Toleration
 from gangline.contract.quantity import QuantityError, format_amount
 from gangline.contract.requests import amount_of
@@ -99,7 +99,7 @@ def report(access: Access, shape: Shape) -> Report:
     """Look at a cluster. Raises Failure."""
     survey = talk(access, read_survey)
     for problem in survey.unread:
-        click.echo(f"warning: not read: {problem}", err=True)
+        click.echo(f"warning: not read: {printable(problem)}", err=True)
     return report_on(survey, shape)
 
 

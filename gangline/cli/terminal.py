@@ -19,6 +19,11 @@ PLAIN_WIDTH: Final = 100_000
 _GAP: Final = 3
 _NARROWEST: Final = 30
 """Text is not wrapped into less than this."""
+_BLANKS: Final = dict.fromkeys(map(ord, "\t\n\v\f\r\x85\u2028\u2029"), " ")
+_BIDIRECTIONAL: Final = (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_CONTROLS: Final = {
+    code: ascii(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0), *_BIDIRECTIONAL)
+} | _BLANKS
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
@@ -42,14 +47,19 @@ def show(lines: Iterable[str]) -> None:
         click.echo(line, color=False if os.environ.get("NO_COLOR") else None)
 
 
+def printable(text: str) -> str:
+    """Write what was read from a cluster on one line, with controls escaped: it must not command the terminal."""
+    return text if text.isprintable() else text.translate(_CONTROLS)
+
+
 def bold(text: str, colour: str | None = None) -> str:
     """Write in bold, and in a colour if one is named."""
-    return click.style(text, fg=colour, bold=True)
+    return click.style(printable(text), fg=colour, bold=True)
 
 
 def paragraph(text: str, indent: int) -> list[str]:
     """Write a text under a heading; on a terminal it is wrapped, unless it has a command that is to be pasted."""
-    width = screen_width()
+    width, text = screen_width(), printable(text)
     if width is None or "`" in text:
         return [" " * indent + text]
     return textwrap.wrap(text, max(width, _NARROWEST), initial_indent=" " * indent, subsequent_indent=" " * indent)
@@ -68,6 +78,7 @@ def columns(
 
     Where a line has only `width` characters the last column is wrapped if enough is left for it. No cell is ever cut.
     """
+    rows = [[printable(cell) for cell in row] for row in rows]
     shown = [head, *rows] if head_shown else rows
     sizes = [max(map(len, column)) for column in zip(*([head, *rows]), strict=True)][:-1]
     left = width - indent - sum(size + _GAP for size in sizes) if width is not None else None

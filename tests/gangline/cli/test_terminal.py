@@ -3,7 +3,7 @@
 import pytest
 from msgspec import Struct
 
-from gangline.cli.terminal import columns, duration, machine_readable, show
+from gangline.cli.terminal import bold, columns, duration, machine_readable, paragraph, show
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,23 @@ def test_a_terminal_that_is_too_narrow_for_wrapping_gets_whole_cells() -> None:
     lines = columns(("NAME", "WHY"), [("default/large", "2 of 4 members fit together, and more words")], width=40)
 
     assert lines[1] == "default/large   2 of 4 members fit together, and more words"
+
+
+HOSTILE = "\x1b]0;owned\x07 a\x9b2J\nb\u202ec"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        columns(("NAME",), [(HOSTILE,)]),
+        columns(("NAME", "WHY"), [(HOSTILE, "")]),
+        paragraph(HOSTILE, 0),
+        [bold(HOSTILE)],
+    ],
+    ids=["last column", "column", "paragraph", "heading"],
+)
+def test_what_comes_from_a_cluster_commands_no_terminal(lines: list[str]) -> None:
+    assert r"\x1b]0;owned\x07 a\x9b2J b\u202ec" in lines[-1]
 
 
 class Thing(Struct):
