@@ -1,11 +1,12 @@
 """The scheduler that runs: found in the cluster or at an address, and asked what it says of its gangs and of itself."""
 
+import asyncio
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import aiohttp
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from gangline.cli.cluster.survey import Profile
 from gangline.cli.cluster.views import Views, views_of
@@ -17,13 +18,15 @@ from gangline.kube.wire.resources import PODS
 
 SCHEDULER_LABEL: Final = ("app.kubernetes.io/name", "gangline-scheduler")
 ANSWER_S: Final = 5.0
+_ASKED_AT_MOST: Final = 10
+"""Anybody may label pods so; at worst each takes `ANSWER_S`, all of them at once."""
 _PATH: Final = "/debug/gangs"
 _ALL: Final = (("limit", "1000000"),)
 """The order of the gangs is only known from all of them."""
 
 
 class _Itself(Struct, rename="camel"):
-    scheduler_names: tuple[str, ...]
+    scheduler_names: Annotated[tuple[str, ...], Meta(min_length=1)]
     budget_gangs: bool = False
     problems: tuple[str, ...] = ()
 
@@ -56,7 +59,9 @@ async def ask_scheduler(client: Client, pods: Sequence[Pod], address: str | None
     running = [pod for pod in installed if pod.status.phase == "Running"]
     if not running:
         return Live(silence=_none_runs(installed))
-    answers = [await _ask_pod(client, pod) for pod in running]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_ask_pod(client, pod), name="ask scheduler") for pod in running[:_ASKED_AT_MOST]]
+    answers = [task.result() for task in tasks]
     ready = [live for live in answers if live.views is not None and not live.problems]
     answering = [live for live in answers if live.views is not None]
     return next(iter(ready or answering), Live(silence="; ".join(live.silence for live in answers)))
