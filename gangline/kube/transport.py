@@ -14,6 +14,7 @@ from typing import Any, Final
 import aiohttp
 import yaml
 from msgspec import Struct
+from yarl import URL
 
 from gangline.base.start_error import StartError
 
@@ -114,20 +115,15 @@ class AccessSource:
                     client_configuration=configuration,
                     persist_config=False,
                 )
-        except (
-            ConfigException,
-            yaml.YAMLError,
-            aiohttp.ClientError,
-            # How the reader fails on files that are YAML but no kubeconfig.
-            AssertionError,
-            AttributeError,
-            KeyError,
-            OSError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except (ConfigException, yaml.YAMLError, aiohttp.ClientError, OSError, ValueError) as error:
             raise ConfigurationError(
                 f"kubeconfig {os.pathsep.join(files)}: {str(error) or type(error).__name__}"
+            ) from error
+        except (AssertionError, AttributeError, KeyError, TypeError, RecursionError) as error:
+            # How the reader fails on files that are YAML but no kubeconfig.
+            raise ConfigurationError(
+                f"kubeconfig {os.pathsep.join(files)}: it has not the form of a kubeconfig "
+                f"({type(error).__name__}: {error}); look at `kubectl config view`"
             ) from error
         return files
 
@@ -141,13 +137,23 @@ class AccessSource:
 
 def _access(configuration: Any) -> Access:
     token = configuration.api_key.get("BearerToken")
-    server = str(configuration.host).rstrip("/")
+    server = _server(str(configuration.host))
     return Access(
         server=server,
         authorization=_header(token) if token else None,
         tls=_tls(configuration) if server.startswith("https:") else None,
         proxy=configuration.proxy or None,
     )
+
+
+def _server(address: str) -> str:
+    try:
+        url = URL(address)
+    except ValueError as error:
+        raise ConfigurationError(f"server {address!r}: {error}; write https://HOST:PORT") from error
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ConfigurationError(f"server {address!r} is no address; write https://HOST:PORT")
+    return address.rstrip("/")
 
 
 def _header(token: str) -> str:

@@ -38,11 +38,11 @@ def complete_namespace(ctx: click.Context, _param: click.Parameter, incomplete: 
 
 def complete_context(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the name of a context of the kubeconfig."""
-    from gangline.cli.cluster.session import context_names  # noqa: PLC0415 - heavy
+    from gangline.cli.cluster.session import Failure, context_names  # noqa: PLC0415 - heavy
 
     try:
         return _starting(context_names(_access(ctx)), incomplete)
-    except (OSError, ValueError):
+    except Failure:
         return []
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+import msgspec
 import yaml
+from msgspec import Struct
 
 from gangline.cli.cluster.access import Access
+from gangline.cli.terminal import printable
 from gangline.contract.names import API_VERSION, PLURAL
 from gangline.kube.client import Client, connect
 from gangline.kube.transport import DEFAULT_KUBECONFIG, ConfigurationError
@@ -19,6 +22,7 @@ from gangline.service.process_settings import NAMESPACE_FILE
 T = TypeVar("T")
 
 USER_AGENT: Final = "gangline-cli"
+_NAME_ONE: Final = "Name a kubeconfig with --kubeconfig or $KUBECONFIG."
 
 
 class Failure(click.ClickException):
@@ -26,7 +30,8 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Write the message as kubectl writes its own."""
-        click.echo(f"error: {self.message}", err=True, file=file)
+        lines = map(printable, self.message.splitlines())
+        click.echo("error: " + "\n".join(lines), err=True, file=file)
 
 
 def talk(access: Access, conversation: Callable[[Client], Awaitable[T]]) -> T:
@@ -39,7 +44,7 @@ def talk(access: Access, conversation: Callable[[Client], Awaitable[T]]) -> T:
     try:
         return asyncio.run(main())
     except ConfigurationError as error:
-        raise Failure(f"{error}\nName a kubeconfig with --kubeconfig or $KUBECONFIG.") from error
+        raise Failure(f"{error}\n{_NAME_ONE}") from error
     except ApiError as error:
         raise Failure(f"{error}\n{_way_out(error)}") from error
 
@@ -67,7 +72,10 @@ def no_crd() -> str:
 
 
 def namespace_of(access: Access, given: str | None) -> str:
-    """Return the namespace to look at: the one given, else the context's, else that of our pod, else default."""
+    """Return the namespace to look at: the one given, else the context's, else that of our pod, else default.
+
+    Raises Failure where a kubeconfig cannot be read.
+    """
     if given:
         return given
     if not _files(access) and NAMESPACE_FILE.exists():
@@ -76,26 +84,46 @@ def namespace_of(access: Access, given: str | None) -> str:
 
 
 def context_names(access: Access) -> list[str]:
-    """Return the names of all contexts. Raises OSError and yaml.YAMLError."""
-    entries = (entry for config in _kubeconfigs(access) for entry in config.get("contexts") or ())
-    return [str(entry["name"]) for entry in entries if isinstance(entry, dict) and entry.get("name")]
+    """Return the names of all contexts. Raises Failure where a kubeconfig cannot be read."""
+    return [entry.name for config in _kubeconfigs(access) for entry in config.contexts or () if entry.name]
 
 
 def _files(access: Access) -> str:
     return access.kubeconfig or os.environ.get("KUBECONFIG") or ""
 
 
-def _kubeconfigs(access: Access) -> list[dict[str, Any]]:
+class _Context(Struct, frozen=True):
+    namespace: str | None = None
+
+
+class _NamedContext(Struct, frozen=True):
+    name: str = ""
+    context: _Context | None = None
+
+
+class _Kubeconfig(Struct, frozen=True, rename="kebab"):
+    """What we read of a kubeconfig ourselves."""
+
+    current_context: str | None = None
+    contexts: tuple[_NamedContext, ...] | None = None
+
+
+def _kubeconfigs(access: Access) -> list[_Kubeconfig]:
     """Read the files as kubectl does, in their order: the first that says something wins."""
     paths = [Path(part).expanduser() for part in (_files(access) or DEFAULT_KUBECONFIG).split(os.pathsep) if part]
-    read = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
-    return [config for config in read if isinstance(config, dict)]
+    return [_kubeconfig(path) for path in paths if path.is_file()]
 
 
-def _context_namespace(configs: list[dict[str, Any]], context: str | None) -> str | None:
-    wanted = context or next((config["current-context"] for config in configs if config.get("current-context")), None)
-    for config in configs:
-        for entry in config.get("contexts") or ():
-            if entry.get("name") == wanted:
-                return (entry.get("context") or {}).get("namespace")
-    return None
+def _kubeconfig(path: Path) -> _Kubeconfig:
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return msgspec.convert(read or {}, _Kubeconfig)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, msgspec.ValidationError) as error:
+        raise Failure(f"kubeconfig {path}: {error}\n{_NAME_ONE}") from error
+
+
+def _context_namespace(configs: list[_Kubeconfig], context: str | None) -> str | None:
+    wanted = context or next((config.current_context for config in configs if config.current_context), None)
+    named = (entry for config in configs for entry in config.contexts or () if entry.name == wanted)
+    entry = next(named, None)
+    return entry.context.namespace if entry is not None and entry.context is not None else None

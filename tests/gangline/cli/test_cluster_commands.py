@@ -350,6 +350,47 @@ def test_no_cluster_is_one_error_that_says_what_to_do(words: tuple[str, ...], tm
     assert not any(result.stdout for result in (unreachable, absent, elsewhere))
 
 
+CLUSTER: dict[str, Any] = {
+    "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:9"}}],
+    "users": [{"name": "u", "user": {}}],
+    "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    "current-context": "c",
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"\xff\xfe", "can't decode byte 0xff"),
+        (b"{a: [", "while parsing"),
+        (b"[" * 5000, "recursion"),
+        (b"", "has not the form of a kubeconfig"),
+        (b"5", "Expected `object`, got `int`"),
+        ({"contexts": 5}, "`$.contexts`"),
+        ({"contexts": ["c"]}, "`$.contexts[0]`"),
+        ({"contexts": [{"name": "c", "context": "c"}]}, "`$.contexts[0].context`"),
+        ({"contexts": [{"name": "c", "context": {"namespace": 5}}]}, "`$.contexts[0].context.namespace`"),
+        ({"current-context": ["c"]}, "`$.current-context`"),
+        ({"users": [{"name": "u", "user": 5}]}, "has not the form of a kubeconfig"),
+        ({"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:99999"}}]}, "Port out of range"),
+        ({"clusters": [{"name": "c", "cluster": {"server": "127.0.0.1:6443"}}]}, "write https://HOST:PORT"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_broken_kubeconfig_is_one_error_that_says_what_is_wrong(
+    content: bytes | dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "config"
+    file.write_bytes(content if isinstance(content, bytes) else json.dumps(CLUSTER | content).encode())
+
+    result = invoke("status", "--kubeconfig", str(file))
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert complaint in result.stderr
+    assert "Name a kubeconfig" in result.stderr
+
+
 def scripted(views: Answer, *, label: str = "gangline-scheduler") -> ScriptedApi:
     """An API server with a pod of the scheduler, which answers so through the proxy, and a gang that waits."""
     lists = {
@@ -388,8 +429,13 @@ VIEW = {
         (Answer(403, {"reason": "Forbidden", "message": "no pods/proxy"}), "rehearsal", "no pods/proxy"),
         (Answer(200, {"total": 0, "gangs": []}), "rehearsal", "it may be a standby"),
         (Answer(200, {"what": "is this"}), "rehearsal", "does not answer as a scheduler of this version does"),
+        (
+            Answer(200, {"gangs": [VIEW], "scheduler": {"schedulerNames": []}}),
+            "rehearsal",
+            "does not answer as a scheduler of this version does",
+        ),
     ],
-    ids=["answers", "forbidden", "standby", "another program"],
+    ids=["answers", "forbidden", "standby", "another program", "answers to no name"],
 )
 async def test_the_scheduler_s_pod_is_asked_through_the_api_server(
     views: Answer, source: str, unknown: str, tmp_path: Path
