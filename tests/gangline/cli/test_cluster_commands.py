@@ -391,11 +391,19 @@ def test_a_broken_kubeconfig_is_one_error_that_says_what_is_wrong(
     assert "Name a kubeconfig" in result.stderr
 
 
-def scripted(views: Answer, *, label: str = "gangline-scheduler") -> ScriptedApi:
-    """An API server with a pod of the scheduler, which answers so through the proxy, and a gang that waits."""
+def scripted(views: Answer, *, schedulers: int = 1) -> ScriptedApi:
+    """An API server with pods of the scheduler, which answer so through the proxy, and a gang that waits."""
     lists = {
         "pods": [
-            builders.pod("s-0", namespace="gangline-system", labels={"app.kubernetes.io/name": label}, phase="Running"),
+            *(
+                builders.pod(
+                    f"s-{number}",
+                    namespace="gangline-system",
+                    labels={"app.kubernetes.io/name": "gangline-scheduler"},
+                    phase="Running",
+                )
+                for number in range(schedulers)
+            ),
             *(builders.pod(f"g-{number}", group="g") for number in range(2)),
         ],
         "podgroups": [builders.group("g", 3)],
@@ -449,3 +457,11 @@ async def test_the_scheduler_s_pod_is_asked_through_the_api_server(
     assert answer["source"] == source
     assert unknown in " ".join(answer["unknown"])
     assert not any(asked.method != "GET" for asked in api.asked)
+
+
+async def test_of_many_pods_that_call_themselves_the_scheduler_s_a_few_are_asked(tmp_path: Path) -> None:
+    async with scripted(Answer(403, {"reason": "Forbidden"}), schedulers=30) as api:
+        result = await asyncio.to_thread(invoke, "why", "g", "-n", "team", "--kubeconfig", api.kubeconfig(tmp_path))
+
+    assert result.exit_code == 0
+    assert sum(asked.path.endswith("/proxy/debug/gangs") for asked in api.asked) == 10
