@@ -145,7 +145,7 @@ def _discovered(body: Any) -> Any:
             return body
 
 
-_SUBRESOURCES: Final = {"", "status", "scale", "binding", "eviction", "finalize", "ephemeralcontainers", "resize"}
+_SUBRESOURCES: Final = {"", "status", "scale", "binding", "eviction", "finalize"}
 
 
 def _is_served(name: str) -> bool:

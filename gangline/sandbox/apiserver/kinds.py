@@ -140,7 +140,7 @@ NAMESPACES = _built_in(
 PODS = _built_in(
     "v1 Pod po",
     categories=("all",),
-    subresources=("status", "binding", "eviction", "ephemeralcontainers", "resize"),
+    subresources=("status", "binding", "eviction"),
     counts_generation=True,
     returns_deleted=True,
     selectable=_POD_FIELDS,

@@ -29,6 +29,7 @@ from gangline.sandbox.apiserver.http.streams import Streams
 from gangline.sandbox.apiserver.http.views import view_of
 from gangline.sandbox.apiserver.registry import Registry
 from gangline.sandbox.apiserver.store import Store
+from gangline.sandbox.apiserver.strategies import events
 from gangline.sandbox.apiserver.strategies.first_objects import FIRST_OBJECTS
 from gangline.sandbox.apiserver.strategies.strategy import ClusterState
 from gangline.sandbox.apiserver.verbs.paths import Target, target_of
@@ -39,6 +40,7 @@ from gangline.sandbox.apiserver.verbs.watches import Watch
 _log = structlog.get_logger()
 
 _BODY_LIMIT_BYTES = 3 * 1024 * 1024
+_EXPIRY_S = 60.0
 _COLLECTION_VERBS = {"GET": "list", "DELETE": "deletecollection", "POST": "create"}
 _OBJECT_VERBS = {"GET": "get", "DELETE": "delete", "PUT": "update", "PATCH": "patch", "POST": "create"}
 
@@ -46,7 +48,7 @@ _OBJECT_VERBS = {"GET": "get", "DELETE": "delete", "PUT": "update", "PATCH": "pa
 class ApiServer:
     """One API server; an async context manager. `port=0` takes a free port.
 
-    `bookmark_s` is the time between bookmarks in seconds, `history_limit` the length of the log in versions.
+    `bookmark_s` is the time between bookmarks in seconds.
     """
 
     def __init__(
@@ -54,13 +56,12 @@ class ApiServer:
         *,
         port: int = 0,
         bookmark_s: float = 60.0,
-        history_limit: int = 200_000,
         taint_new_nodes: bool = False,
     ) -> None:
         self._port = port
         self.url = ""
         self._state = ClusterState(
-            store=Store(history_limit=history_limit),
+            store=Store(),
             registry=Registry(),
             now=lambda: datetime.now(UTC),
             taint_new_nodes=taint_new_nodes,
@@ -71,6 +72,7 @@ class ApiServer:
         self._admin = Admin(self._state, self._faults, self._streams)
         web_server = web.Server(self._handle, request_factory=_request, handler_cancellation=True)
         self._runner = web.ServerRunner(web_server, shutdown_timeout=0.5)
+        self._expiry: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
         for kind, namespace, item in FIRST_OBJECTS:
@@ -79,11 +81,14 @@ class ApiServer:
         await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
         host, port = self._runner.addresses[0][:2]
         self.url = f"http://{host}:{port}"
+        self._expire_events()
         return self
 
     async def __aexit__(
         self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
         self._streams.close()
         await self._runner.cleanup()
 
@@ -99,6 +104,10 @@ class ApiServer:
         }
         path.write_text(yaml.safe_dump(config, sort_keys=False))
         return path
+
+    def _expire_events(self) -> None:
+        events.expire(self._state)
+        self._expiry = asyncio.get_running_loop().call_later(_EXPIRY_S, self._expire_events)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         call = Call(

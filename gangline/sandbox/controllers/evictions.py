@@ -6,10 +6,9 @@ from typing import Any
 
 from gangline.contract.meta import Key
 from gangline.contract.selectors import tolerates
-from gangline.sandbox.controllers.nodes import has_condition
 from gangline.sandbox.controllers.pods import is_active
 from gangline.sandbox.kubelets.podlife import is_finished, ready_since
-from gangline.sandbox.objects.core import RunNode, RunPod, TimedTaint
+from gangline.sandbox.objects.core import RunNode, RunPod, TimedTaint, has_condition
 from gangline.sandbox.reconciling.actions import Decision, Note, Patch, delete, report
 from gangline.sandbox.reconciling.world import World
 from gangline.sandbox.timestamps import timestamp

@@ -6,7 +6,7 @@ below what the status already says, so pods that are deleted after their end sta
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct, structs
 
@@ -24,8 +24,6 @@ from gangline.sandbox.reconciling.world import World
 BACKOFF_LIMIT_S: Final = 600.0
 ANNOUNCED: Final = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
 """Conditions that say how a Job ends before its last pod has gone, and those that say it then."""
-UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
-NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
 
 
 class Tally:
@@ -40,6 +38,13 @@ class Tally:
         """Pods that the controller itself has removed: their end is no failure."""
         self.last_failure: tuple[int, datetime] | None = None
         """Number of failures when there was last one more, and when that was."""
+
+    def note(self, pod: RunPod, *, is_gone: bool) -> None:
+        """Note how a pod ended; one that is gone before it finished has failed."""
+        if pod.status.phase == "Succeeded":
+            self.succeeded[pod.metadata.uid] = indexed.index_of(pod)
+        elif (pod.status.phase == "Failed" or is_gone) and pod.metadata.uid not in self.dismissed:
+            self.failed[pod.metadata.uid] = pod
 
 
 class Count(Struct, frozen=True, kw_only=True):
@@ -62,16 +67,11 @@ class Jobs:
         self._tallies: dict[str, Tally] = {}
 
     def observe(self, old: RunPod | None, new: RunPod | None) -> None:
-        """Note how a pod of a Job ended; one that is gone before it finished has failed."""
+        """Note how a pod ended, if it is of a Job that has been decided about and is still there."""
         pod = new or old
         owner = pod.metadata.controller if pod is not None else None
-        if pod is None or owner is None or owner.kind != Job.__name__:
-            return
-        tally = self._tallies.setdefault(owner.uid, Tally())
-        if pod.status.phase == "Succeeded":
-            tally.succeeded[pod.metadata.uid] = indexed.index_of(pod)
-        elif (pod.status.phase == "Failed" or new is None) and pod.metadata.uid not in tally.dismissed:
-            tally.failed[pod.metadata.uid] = pod
+        if pod is not None and owner is not None and owner.uid in self._tallies:
+            self._tallies[owner.uid].note(pod, is_gone=new is None)
 
     def forget(self, old: Job | None, new: Job | None) -> None:
         """Drop what is remembered of a Job that is gone."""
@@ -84,8 +84,9 @@ class Jobs:
             return Decision()
         if ended(job):
             return _expire(job, world)
-        tally = self._tallies.setdefault(job.metadata.uid, Tally())
-        count = _count(job, controlled(job, world.all(RunPod)), tally)
+        pods = controlled(job, world.all(RunPod))
+        tally = self._tally(job, pods)
+        count = _count(job, pods, tally)
         left_s = _until_deadline(job, world)
         verdict = _verdict(job, count, is_late=left_s is not None and left_s <= 0)
         actions, again_in_s = (
@@ -96,6 +97,13 @@ class Jobs:
         waits = [wait for wait in (again_in_s, left_s) if wait is not None]
         notes = tuple(_notes(job, status)) if written else ()
         return Decision(actions=(*actions, *written), notes=notes, again_in_s=min(waits, default=None))
+
+    def _tally(self, job: Job, pods: list[RunPod]) -> Tally:
+        if job.metadata.uid not in self._tallies:
+            tally = self._tallies[job.metadata.uid] = Tally()
+            for pod in pods:
+                tally.note(pod, is_gone=False)
+        return self._tallies[job.metadata.uid]
 
 
 def _fill(job: Job, count: Count, tally: Tally, world: World) -> tuple[tuple[Action, ...], float | None]:
@@ -150,7 +158,7 @@ def _wanted(job: Job, count: Count) -> int:
 
 
 def _make_pods(job: Job, count: Count, number: int) -> Iterable[Action]:
-    template = _labelled(job)
+    template = job.spec.template
     if job.spec.completion_mode != indexed.INDEXED:
         return [make_pod(job, template)] * number
     taken = count.completed | {indexed.index_of(pod) for pod in count.active}
@@ -159,13 +167,6 @@ def _make_pods(job: Job, count: Count, number: int) -> Iterable[Action]:
         make_pod(job, indexed.template_for(template, job.metadata.name, index), f"{job.metadata.name}-{index}")
         for index in free[:number]
     ]
-
-
-def _labelled(job: Job) -> dict[str, Any]:
-    """Complete the template's labels: the API server has set them, unless the Job was put in past it."""
-    metadata = job.spec.template.get("metadata") or {}
-    own = dict.fromkeys(UID_LABELS, job.metadata.uid) | dict.fromkeys(NAME_LABELS, job.metadata.name)
-    return {**job.spec.template, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **own}}}
 
 
 def _dismiss(pods: Iterable[RunPod], tally: Tally) -> tuple[Action, ...]:

@@ -11,7 +11,7 @@ from msgspec import structs
 from gangline.contract.meta import Key
 from gangline.sandbox.kubelets.kubelet import LEASE_NAMESPACE
 from gangline.sandbox.kubelets.nodes import KUBELET_CONDITIONS
-from gangline.sandbox.objects.core import Lease, RunNode, TimedTaint
+from gangline.sandbox.objects.core import Lease, RunNode, TimedTaint, has_condition
 from gangline.sandbox.reconciling.actions import Decision, Note, amend, report
 from gangline.sandbox.reconciling.world import World
 from gangline.sandbox.timestamps import timestamp
@@ -71,11 +71,6 @@ def _decide(node: RunNode, world: World) -> Decision:
 def wake_node_of(_world: World, lease: Lease) -> list[Key]:
     """Name the node whose kubelet holds a lease."""
     return [Key("", lease.metadata.name)] if lease.metadata.namespace == LEASE_NAMESPACE else []
-
-
-def has_condition(node: RunNode, type_: str, status: str) -> bool:
-    """Tell whether a condition of a node has this status."""
-    return any((each.type, each.status) == (type_, status) for each in node.status.conditions or ())
 
 
 def _lease_left_s(node: RunNode, world: World) -> float | None:

@@ -32,38 +32,8 @@ from gangline.sandbox.reconciling.world import Pace
 async def run_controllers(client: Client, *, pace: Pace | None = None) -> None:
     """Run all controllers until cancelled."""
     loops = Loops(client, RESOURCES, pace or Pace())
-    jobs = Jobs()
-    loops.informer(RunPod).listen(jobs.observe)
-    loops.informer(Job).listen(jobs.forget)
-    replica_sets_of = owners(ReplicaSet, lambda owner: owner.spec.selector)
-    loops.add(
-        "replicasets", ReplicaSet, replicaset.decide, {RunPod: replica_sets_of}, component="replicaset-controller"
-    )
-    deployments_of = owners(Deployment, lambda owner: owner.spec.selector)
-    wakers: Mapping[type[Any], Wake] = {ReplicaSet: deployments_of, RunPod: deployment.wake_owner_of_pod}
-    loops.add("deployments", Deployment, deployment.decide, wakers, component="deployment-controller")
-    stateful_sets_of = owners(StatefulSet, lambda owner: owner.spec.selector)
-    loops.add(
-        "statefulsets", StatefulSet, statefulset.decide, {RunPod: stateful_sets_of}, component="statefulset-controller"
-    )
-    loops.add("jobs", Job, jobs.decide, {RunPod: owners(Job)}, component="job-controller")
-    loops.add("cronjobs", CronJob, cronjob.decide, {Job: owners(CronJob)}, component="cronjob-controller")
-    loops.add("budgets", Budget, disruption.decide, {RunPod: disruption.wake_budgets_of}, component="controllermanager")
-    loops.add("nodes", RunNode, Nodes().decide, {Lease: nodes.wake_node_of}, component="node-controller")
-    loops.add(
-        "evictions",
-        RunPod,
-        Evictions().decide,
-        {RunNode: evictions.wake_pods_of},
-        component="taint-eviction-controller",
-    )
-    loops.add(
-        "service-accounts",
-        Namespace,
-        namespace.decide,
-        {ServiceAccount: namespace.wake_namespace_of},
-        component="serviceaccount-controller",
-    )
+    _add_workloads(loops)
+    _add_policies(loops)
     collector = Collector(client, loops.informers)
     ender = NamespaceEnder(client, loops.informer(Namespace), collector.served)
     async with asyncio.TaskGroup() as group:
@@ -71,3 +41,28 @@ async def run_controllers(client: Client, *, pace: Pace | None = None) -> None:
         group.create_task(collector.served.run(), name="served-kinds")
         group.create_task(collector.loop.run([collector.served.synced]), name="garbage-collector")
         group.create_task(ender.loop.run([collector.served.synced]), name="namespaces")
+
+
+def _add_workloads(loops: Loops) -> None:
+    jobs = Jobs()
+    loops.informer(RunPod).listen(jobs.observe)
+    loops.informer(Job).listen(jobs.forget)
+    sets = owners(ReplicaSet, lambda owner: owner.spec.selector)
+    loops.add("replicasets", ReplicaSet, replicaset.decide, {RunPod: sets}, component="replicaset-controller")
+    deployments = owners(Deployment, lambda owner: owner.spec.selector)
+    wakers: Mapping[type[Any], Wake] = {ReplicaSet: deployments, RunPod: deployment.wake_owner_of_pod}
+    loops.add("deployments", Deployment, deployment.decide, wakers, component="deployment-controller")
+    sets = owners(StatefulSet, lambda owner: owner.spec.selector)
+    loops.add("statefulsets", StatefulSet, statefulset.decide, {RunPod: sets}, component="statefulset-controller")
+    loops.add("jobs", Job, jobs.decide, {RunPod: owners(Job)}, component="job-controller")
+    loops.add("cronjobs", CronJob, cronjob.decide, {Job: owners(CronJob)}, component="cronjob-controller")
+
+
+def _add_policies(loops: Loops) -> None:
+    """Add what looks after nodes, budgets and namespaces."""
+    loops.add("budgets", Budget, disruption.decide, {RunPod: disruption.wake_budgets_of}, component="controllermanager")
+    loops.add("nodes", RunNode, Nodes().decide, {Lease: nodes.wake_node_of}, component="node-controller")
+    wakers: Mapping[type[Any], Wake] = {RunNode: evictions.wake_pods_of}
+    loops.add("evictions", RunPod, Evictions().decide, wakers, component="taint-eviction-controller")
+    wakers = {ServiceAccount: namespace.wake_namespace_of}
+    loops.add("service-accounts", Namespace, namespace.decide, wakers, component="serviceaccount-controller")

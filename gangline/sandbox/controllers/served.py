@@ -88,8 +88,9 @@ class Served:
                     await asyncio.sleep(DISCOVERY_RETRY_S)
                     self._changed.set()
                     continue
-                await asyncio.gather(*(informer.synced.wait() for informer, _ in self._own.values()))
-                self.synced.set()
+                if not self.synced.is_set():
+                    await asyncio.gather(*(informer.synced.wait() for informer, _ in self._own.values()))
+                    self.synced.set()
 
     def _follow(self, served: set[Resource], group: asyncio.TaskGroup) -> None:
         for resource in set(self._own) - served:

@@ -19,7 +19,7 @@ from gangline.sandbox.kubelets import podlife
 from gangline.sandbox.kubelets.admission import Admissions
 from gangline.sandbox.kubelets.nodes import KUBELET_LABEL, POD_SLOTS, STOPPED_ANNOTATION, node_status
 from gangline.sandbox.kubelets.podlife import Behaviour, Rejection, Status
-from gangline.sandbox.objects.core import RunNode, RunPod
+from gangline.sandbox.objects.core import RunNode, RunPod, has_condition
 from gangline.sandbox.reconciling.actions import Action, Decision, Note, Patch, delete, report
 from gangline.sandbox.reconciling.world import World
 
@@ -65,7 +65,7 @@ class Kubelets:
         actions: list[Action] = []
         notes: tuple[Note, ...] = ()
         room = node.status.allocatable or node.status.capacity or {"pods": POD_SLOTS}
-        if not (_is_ready(node) and node.status.allocatable):
+        if not (has_condition(node, "Ready", "True") and node.status.allocatable):
             name, capacity = node.metadata.name, node.status.capacity or room
             actions.append(report(node, capacity=capacity, allocatable=room, **node_status(name, world.now)))
             notes = (Note("NodeReady", f"Node {name} status is now: NodeReady"),)
@@ -156,10 +156,6 @@ def _requests(pod: RunPod) -> dict[str, int]:
         return pod_requests(pod)
     except ValueError:
         return {"pods": 1}
-
-
-def _is_ready(node: RunNode) -> bool:
-    return any(c.type == "Ready" and c.status == "True" for c in node.status.conditions or ())
 
 
 def _status(pod: RunPod, status: Status) -> Decision:

@@ -132,6 +132,11 @@ class RunNode(Struct, frozen=True, kw_only=True, rename="camel"):
     status: RunNodeStatus = RunNodeStatus()
 
 
+def has_condition(node: RunNode, type_: str, status: str) -> bool:
+    """Tell whether a condition of a node has this status."""
+    return any((each.type, each.status) == (type_, status) for each in node.status.conditions or ())
+
+
 class LeaseSpec(Struct, frozen=True, kw_only=True, rename="camel"):
     """Until when a lease holds."""
 

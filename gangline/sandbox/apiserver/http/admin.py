@@ -52,7 +52,7 @@ class Admin:
                 resource = _read(call.body or b"{}", dict[str, str]).get("resource")
                 return answers.document({"dropped": self._streams.drop(resource)})
             case "GET", "log":
-                after = int(call.query.get("after", "0"))
+                after = _read(call.query.get("after", "0").encode(), int)
                 lines = [_line(version) for version in self._state.store.history() if version.revision > after]
                 return Answer(body=b"".join(lines), content_type="application/x-ndjson")
             case "GET", "stats":

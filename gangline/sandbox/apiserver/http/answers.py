@@ -10,7 +10,7 @@ from gangline.sandbox.apiserver.failures import Failure, NoSuchPath
 from gangline.sandbox.apiserver.kinds import Kind
 from gangline.sandbox.apiserver.verbs.lists import Page
 
-_encode = msgspec.json.Encoder(order="sorted").encode
+encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -25,14 +25,14 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 def document(body: Any, code: int = 200) -> Answer:
     """Return an answer from a plain value."""
-    return Answer(body=_encode(body), code=code)
+    return Answer(body=encode(body), code=code)
 
 
 def failure(problem: Failure) -> Answer:
     """Return an answer that refuses."""
     if isinstance(problem, NoSuchPath):
         return Answer(body=str(problem).encode(), code=problem.code, content_type="text/plain; charset=utf-8")
-    return Answer(body=_encode(problem.status), code=problem.code, retry_after_s=problem.retry_after_s)
+    return Answer(body=encode(problem.status), code=problem.code, retry_after_s=problem.retry_after_s)
 
 
 def list_metadata(page: Page, *, is_custom: bool = False) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def list_metadata(page: Page, *, is_custom: bool = False) -> dict[str, Any]:
 
 def list_body(kind: Kind, page: Page, items: Sequence[bytes]) -> bytes:
     """Return a list from the bytes of its items."""
-    head = _encode(
+    head = encode(
         {"kind": kind.list_kind, "apiVersion": kind.api_version, "metadata": list_metadata(page, is_custom=kind.custom)}
     )
     return head[:-1] + b',"items":[' + b",".join(items) + b"]}"

@@ -2,19 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from itertools import count
 
-import msgspec
 from msgspec import Struct
 
 from gangline.sandbox.apiserver import failures
-from gangline.sandbox.apiserver.http.answers import list_body, list_metadata
+from gangline.sandbox.apiserver.http.answers import encode, list_body, list_metadata
 from gangline.sandbox.apiserver.kinds import Kind
 from gangline.sandbox.apiserver.schema import forms
 from gangline.sandbox.apiserver.store import Object, Version
 from gangline.sandbox.apiserver.tables import tables
 from gangline.sandbox.apiserver.verbs.lists import Page
 
-_encode = msgspec.json.Encoder(order="sorted").encode
 _JSON = ("application/json", "application/*", "*/*")
 
 
@@ -62,18 +61,16 @@ def _bare(item: Object, convert: Callable[[Object], Object] | None) -> Object:
 
 
 def _table(kind: Kind, now: Callable[[], datetime], include: str) -> View:
-    seen: list[bool] = []
+    events = count()
 
     def rows(items: Sequence[Object], metadata: Object, *, head: bool) -> bytes:
-        return _encode(tables.table(kind, items, now(), metadata=metadata, include=include, head=head))
+        return encode(tables.table(kind, items, now(), metadata=metadata, include=include, head=head))
 
     def one(version: Version) -> bytes:
         return rows([version.object], {"resourceVersion": str(version.revision)}, head=True)
 
     def event(version: Version) -> bytes:
-        head = not seen
-        seen[:] = [True]
-        return rows([version.object], {"resourceVersion": str(version.revision)}, head=head)
+        return rows([version.object], {"resourceVersion": str(version.revision)}, head=next(events) == 0)
 
     def many(page: Page) -> bytes:
         return rows([version.object for version in page.versions], list_metadata(page), head=True)
@@ -83,10 +80,10 @@ def _table(kind: Kind, now: Callable[[], datetime], include: str) -> View:
 
 def _partial(kind: Kind) -> View:
     def one(version: Version) -> bytes:
-        return _encode(tables.partial(forms.shown(version.object, kind)))
+        return encode(tables.partial(forms.shown(version.object, kind)))
 
     def many(page: Page) -> bytes:
         head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": list_metadata(page)}
-        return _encode({**head, "items": [tables.partial(version.object) for version in page.versions]})
+        return encode({**head, "items": [tables.partial(version.object) for version in page.versions]})
 
     return View(one=one, many=many, event=one)

@@ -16,12 +16,12 @@ _LABEL_NAMED = ("namespaces", "services")
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _PATH_NAMED = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 
-SUBDOMAIN_RULE = (
+_SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
     "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     f"'{_SUBDOMAIN}')"
 )
-LABEL_RULE = (
+_LABEL_RULE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
     f"with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
 )
@@ -78,7 +78,7 @@ def dns_label_problems(name: str, field: str) -> Iterator[Cause]:
     if len(name) > 63:
         yield Cause.invalid(field, name, "must be no more than 63 bytes")
     if not re.fullmatch(_LABEL, name):
-        yield Cause.invalid(field, name, LABEL_RULE)
+        yield Cause.invalid(field, name, _LABEL_RULE)
 
 
 def subdomain_problems(name: str, field: str) -> Iterator[Cause]:
@@ -86,7 +86,7 @@ def subdomain_problems(name: str, field: str) -> Iterator[Cause]:
     if len(name) > 253:
         yield Cause.invalid(field, name, "must be no more than 253 characters")
     if not re.fullmatch(_SUBDOMAIN, name):
-        yield Cause.invalid(field, name, SUBDOMAIN_RULE)
+        yield Cause.invalid(field, name, _SUBDOMAIN_RULE)
 
 
 def label_problems(labels: dict[str, str], field: str) -> Iterator[Cause]:
@@ -105,7 +105,7 @@ def key_problems(key: str, field: str) -> Iterator[Cause]:
     if slash and not prefix:
         yield Cause.invalid(field, key, "prefix part must be non-empty")
     elif prefix and not re.fullmatch(_SUBDOMAIN, prefix):
-        yield Cause.invalid(field, key, f"prefix part {SUBDOMAIN_RULE}")
+        yield Cause.invalid(field, key, f"prefix part {_SUBDOMAIN_RULE}")
     if not name:
         yield Cause.invalid(field, key, "name part must be non-empty")
     elif len(name) > 63:

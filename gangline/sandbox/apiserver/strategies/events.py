@@ -1,14 +1,18 @@
-"""Events: what events.k8s.io/v1 demands, the looser rules of core/v1, and what may never change."""
+"""Events: what events.k8s.io/v1 demands, the looser rules of core/v1, what may never change, and when they go."""
 
 from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
 
 from gangline.sandbox.apiserver.failures import Cause
 from gangline.sandbox.apiserver.kinds import EVENTS
 from gangline.sandbox.apiserver.schema import forms
 from gangline.sandbox.apiserver.schema.metadata import key_problems
-from gangline.sandbox.apiserver.store import Object
-from gangline.sandbox.apiserver.strategies.strategy import Strategy, Write
+from gangline.sandbox.apiserver.store import Change, Object
+from gangline.sandbox.apiserver.strategies.strategy import ClusterState, Strategy, Write
+from gangline.sandbox.timestamps import timestamp
 
+LIFE: Final = timedelta(hours=1)
 _REQUIRED = ("reportingComponent", "reportingInstance", "action", "reason")
 _LENGTHS = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
 _DEPRECATED = ("firstTimestamp", "lastTimestamp", "count", "source")
@@ -17,6 +21,14 @@ _IMMUTABLE = (
     *("eventTime", "action", "related", "reportingComponent", "reportingInstance"),
 )
 _CLUSTER_EVENT_NAMESPACES = ("default", "kube-system")
+
+
+def expire(state: ClusterState) -> None:
+    """Remove the events that nobody has written for their LIFE (kube-apiserver `--event-ttl`)."""
+    oldest = timestamp(state.now() - LIFE)
+    for version in state.store.current(EVENTS.resource):
+        if version.writer is not None and version.writer.time < oldest:
+            state.store.commit(Change.DELETED, version.resource, version.key, version.object)
 
 
 def _broken_rules(write: Write) -> Iterator[Cause]:

@@ -25,6 +25,7 @@ from gangline.sandbox.apiserver.verbs import apply, updates
 from gangline.sandbox.apiserver.verbs.paths import Target
 
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_NAME_ATTEMPTS = 8
 
 
 class WriteOptions(Struct, frozen=True, kw_only=True):
@@ -220,11 +221,13 @@ class Verbs:
         if not base:
             cause = Cause.required("metadata.name", "name or generateName is required")
             raise failures.invalid(target.kind, "", [cause])
-        while True:
+        name = ""
+        for _ in range(_NAME_ATTEMPTS):
             name = str(base)[:58] + "".join(secrets.choice(_SUFFIX_LETTERS) for _ in range(5))
             taken = Target(kind=target.kind, namespace=target.namespace, name=name).key
             if self.state.store.get(target.kind.resource, taken) is None:
-                return name
+                break
+        return name
 
 
 def _account(kind: Kind, old: Object, new: Object, writer: Writer) -> None:

@@ -81,16 +81,10 @@ def test_pods_are_made_while_more_are_wanted(spec: dict[str, Any], pods: tuple[R
     assert len(created(Bench(job("sums", **spec), *pods).decide())) == made
 
 
-def test_made_pod_carries_the_labels_of_its_job() -> None:
+def test_made_pod_carries_the_labels_of_its_template() -> None:
     (body,) = created(Bench(OWNER).decide())
 
-    assert body["metadata"]["labels"] == {
-        "app": "sums",
-        "batch.kubernetes.io/controller-uid": "uid-sums",
-        "batch.kubernetes.io/job-name": "sums",
-        "controller-uid": "uid-sums",
-        "job-name": "sums",
-    }
+    assert body["metadata"]["labels"] == {"app": "sums"}
     assert body["metadata"]["ownerReferences"][0]["controller"] is True
 
 
@@ -136,6 +130,7 @@ def test_replacements_wait_longer_after_each_failure() -> None:
 
 def test_pods_that_are_deleted_after_their_end_stay_counted() -> None:
     bench = Bench(job("sums", completions=3), mine("a", phase="Succeeded"), mine("b", phase="Failed"))
+    bench.decide()
     bench.lose(mine("a"))
     bench.lose(mine("b"))
 
@@ -156,9 +151,20 @@ def test_counts_never_fall_below_what_the_status_says() -> None:
 def test_running_pod_that_somebody_deletes_is_a_failure() -> None:
     bench = Bench(job("sums", backoffLimit=0), mine("a", phase="Running"))
 
+    bench.decide()
     bench.lose(mine("a"))
 
     assert conditions_of(bench.decide())["FailureTarget"] == "BackoffLimitExceeded"
+
+
+def test_nothing_is_kept_of_pods_that_outlive_their_job() -> None:
+    bench = Bench(job("sums"), mine("a", phase="Running"))
+    bench.decide()
+
+    bench.controller.forget(bench.owner, None)
+    bench.lose(mine("a", phase="Failed"))
+
+    assert status_of(bench.decide().actions)["failed"] is None
 
 
 def test_suspending_removes_the_pods_without_blame_and_resuming_starts_anew() -> None:

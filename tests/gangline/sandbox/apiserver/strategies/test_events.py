@@ -1,9 +1,17 @@
 """Events in both API groups: what each demands."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from gangline.sandbox.apiserver.kinds import EVENTS, NAMESPACES
+from gangline.sandbox.apiserver.registry import Registry
+from gangline.sandbox.apiserver.store import Store
+from gangline.sandbox.apiserver.strategies.events import expire
+from gangline.sandbox.apiserver.strategies.strategy import ClusterState
+from gangline.sandbox.apiserver.verbs.paths import Target
+from gangline.sandbox.apiserver.verbs.verbs import Verbs, WriteOptions
 from tests.support.rest import Rest
 
 OLD = "/api/v1/namespaces/default/events"
@@ -62,3 +70,25 @@ async def test_an_old_event_lives_in_the_namespace_of_its_object(rest: Rest, nam
     event = {"metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "a", "namespace": namespace}}
 
     assert (await rest.post(OLD, event)).status == status
+
+
+def test_events_go_an_hour_after_they_were_last_written() -> None:
+    start = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    now = [start]
+    state = ClusterState(store=Store(), registry=Registry(), now=lambda: now[0])
+    verbs, options = Verbs(state), WriteOptions(manager="test")
+    event = Target(kind=EVENTS, namespace="default", name="e")
+    verbs.create(Target(kind=NAMESPACES, namespace="", name=""), {"metadata": {"name": "default"}}, options)
+    body = {"metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "a", "namespace": "default"}}
+    verbs.create(event, body, options)
+
+    def is_there(minutes: int) -> bool:
+        now[0] = start + timedelta(minutes=minutes)
+        expire(state)
+        return state.store.get(EVENTS.resource, event.key) is not None
+
+    assert is_there(50)
+    verbs.patch(event, lambda old: {**old, "count": 2}, options)
+    assert is_there(105)
+    assert not is_there(111)
+    assert [each.change for each in state.store.since(EVENTS.resource, 0)] == ["ADDED", "MODIFIED", "DELETED"]
