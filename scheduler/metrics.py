@@ -111,7 +111,13 @@ class Metrics:
         start_at_zero(self.cached, what=CACHED)
 
     def _declare_writes(self, registry: CollectorRegistry) -> None:
-        self.binds = Counter(f"{PREFIX}_binds_total", "Binds by result.", ("result",), registry=registry)
+        refusals = ", ".join(refusal.value.lower() for refusal in Refusal)
+        self.binds = Counter(
+            f"{PREFIX}_binds_total",
+            f"Binds by result: bound, unknown, or refused as {refusals}.",
+            ("result",),
+            registry=registry,
+        )
         self.bind_seconds = Histogram(
             f"{PREFIX}_bind_seconds", "Time of one bind request.", registry=registry, buckets=LATENCY_SECONDS
         )
