@@ -58,7 +58,7 @@ class Call(Struct, frozen=True, kw_only=True):
             if self.media_type in _JSON:
                 return msgspec.json.decode(self.body)
             if self.media_type in _YAML:
-                return yaml.safe_load(self.body)
+                return _yaml(self.body)
             if self.media_type == _PROTOBUF and not (kind and kind.custom):
                 return protobuf.decode(self.body)
         except protobuf.Malformed as problem:
@@ -107,6 +107,14 @@ class Call(Struct, frozen=True, kw_only=True):
             raise failures.invalid_options("DeleteOptions", cause)
         _check_dry_run(options.dry_run or (), "DeleteOptions")
         return options
+
+
+def _yaml(body: bytes) -> Any:
+    """Read YAML, which is mostly JSON, and that is read much faster."""
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return yaml.safe_load(body)
 
 
 def _check_dry_run(asked: Sequence[str], noun: str) -> None:
