@@ -13,8 +13,8 @@ from msgspec import structs
 from gangline.sandbox.controllers import schedules
 from gangline.sandbox.controllers.job import ended
 from gangline.sandbox.controllers.ownership import controlled, create_child, owner_reference
-from gangline.sandbox.kubelets.podlife import EPOCH
 from gangline.sandbox.objects.batch import CronJob, CronJobStatus, Job
+from gangline.sandbox.objects.podstate import EPOCH
 from gangline.sandbox.reconciling.actions import Action, Create, Decision, Delete, Note, delete, set_status
 from gangline.sandbox.reconciling.world import World
 from gangline.sandbox.timestamps import timestamp

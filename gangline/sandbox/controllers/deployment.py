@@ -13,9 +13,9 @@ from gangline.contract.meta import Condition, Key
 from gangline.contract.names import POD_TEMPLATE_HASH_LABEL
 from gangline.sandbox.controllers import rollout
 from gangline.sandbox.controllers.ownership import claim, controlled, create_child
-from gangline.sandbox.kubelets.podlife import EPOCH, is_finished
 from gangline.sandbox.objects.apps import Deployment, DeploymentStatus, ReplicaSet
 from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.podstate import EPOCH, is_finished
 from gangline.sandbox.objects.resources import RESOURCES
 from gangline.sandbox.reconciling.actions import Action, Create, Decision, Note, Patch, amend, delete, set_status
 from gangline.sandbox.reconciling.world import World

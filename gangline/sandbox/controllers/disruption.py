@@ -7,8 +7,8 @@ from gangline.contract.meta import Key
 from gangline.contract.selectors import label_selector_matches
 from gangline.sandbox.controllers.pods import is_active
 from gangline.sandbox.controllers.rollout import resolved
-from gangline.sandbox.kubelets.podlife import ready_since
 from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.podstate import ready_since
 from gangline.sandbox.objects.policy import Budget, BudgetStatus
 from gangline.sandbox.reconciling.actions import Decision, Note, set_status
 from gangline.sandbox.reconciling.world import World

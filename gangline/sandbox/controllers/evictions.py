@@ -7,8 +7,8 @@ from typing import Any
 from gangline.contract.meta import Key
 from gangline.contract.selectors import tolerates
 from gangline.sandbox.controllers.pods import is_active
-from gangline.sandbox.kubelets.podlife import is_finished, ready_since
 from gangline.sandbox.objects.core import RunNode, RunPod, TimedTaint, has_condition
+from gangline.sandbox.objects.podstate import is_finished, ready_since
 from gangline.sandbox.reconciling.actions import Decision, Note, Patch, delete, report
 from gangline.sandbox.reconciling.world import World
 from gangline.sandbox.timestamps import timestamp
@@ -45,11 +45,11 @@ class Evictions:
 def wake_pods_of(world: World, node: RunNode) -> Iterable[Key]:
     """Name the pods of a node that is gone or has taints that not every pod tolerates."""
     current = world.all(RunNode).get(node.metadata.key)
-    must_some_go = current is None or (current is node and evicting_taints(node))
+    must_some_go = current is None or (current is node and _evicting_taints(node))
     return [pod.metadata.key for pod in world.pods_on(node.metadata.name)] if must_some_go else []
 
 
-def evicting_taints(node: RunNode) -> list[TimedTaint]:
+def _evicting_taints(node: RunNode) -> list[TimedTaint]:
     """Taints that pods must tolerate to stay."""
     return [taint for taint in node.spec.taints or () if taint.effect == "NoExecute"]
 
@@ -72,7 +72,7 @@ def _leave(pod: RunPod, node: RunNode, world: World) -> Decision:
 def _left_s(pod: RunPod, node: RunNode, world: World) -> float | None:
     """Seconds that the pod may stay; None is for ever."""
     left: list[float] = []
-    for taint in evicting_taints(node):
+    for taint in _evicting_taints(node):
         matching = [each for each in pod.spec.tolerations or () if tolerates((each,), taint)]
         limits = [each.toleration_seconds for each in matching if each.toleration_seconds is not None]
         if matching and not limits:

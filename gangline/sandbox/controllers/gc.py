@@ -42,7 +42,7 @@ def owners_of(thing: Identified) -> tuple[OwnerLink, ...]:
     return thing.metadata.owner_references or ()
 
 
-def waits_for_dependents(owner: Identified | None) -> bool:
+def _waits_for_dependents(owner: Identified | None) -> bool:
     """Tell whether the owner is being deleted in the foreground."""
     return owner is not None and FOREGROUND in _pending_finalizers(owner)
 
@@ -51,12 +51,12 @@ def collect(
     resource: Resource, thing: Identified, absent: frozenset[str], owner_of: Callable[[str], Identified | None]
 ) -> Delete | Patch | None:
     """Say what becomes of an object of whose owners these are gone for good (GarbageCollector attemptToDeleteItem)."""
-    waiting = {link.uid for link in owners_of(thing) if waits_for_dependents(owner_of(link.uid))}
+    waiting = {link.uid for link in owners_of(thing) if _waits_for_dependents(owner_of(link.uid))}
     solid = [link for link in owners_of(thing) if link.uid not in absent and link.uid not in waiting]
     if not (absent or waiting):
         return None
     if solid:
-        return without_owners(resource, thing, absent) if absent else None
+        return _without_owners(resource, thing, absent) if absent else None
     propagation = "Foreground" if waiting else "Background"
     return Delete(resource=resource, key=thing.metadata.key, uid=thing.metadata.uid, propagation=propagation)
 
@@ -66,7 +66,7 @@ def release(resource: Resource, thing: Identified, dependents: Iterable[Dependen
     finalizers = _pending_finalizers(thing)
     if ORPHAN in finalizers:
         uid = frozenset({thing.metadata.uid})
-        return [without_owners(each.resource, each.thing, uid) for each in dependents] or [
+        return [_without_owners(each.resource, each.thing, uid) for each in dependents] or [
             _without_finalizer(resource, thing, ORPHAN)
         ]
     if FOREGROUND in finalizers and not any(_blocks(each.thing, thing.metadata.uid) for each in dependents):
@@ -74,7 +74,7 @@ def release(resource: Resource, thing: Identified, dependents: Iterable[Dependen
     return []
 
 
-def without_owners(resource: Resource, thing: Identified, uids: frozenset[str]) -> Patch:
+def _without_owners(resource: Resource, thing: Identified, uids: frozenset[str]) -> Patch:
     """Build the patch that drops owners; it fails where the owners have changed meanwhile."""
     steps: list[dict[str, Any]] = []
     for index, link in reversed(list(enumerate(owners_of(thing)))):
@@ -121,7 +121,7 @@ class Collector:
             owners = (self._item(link, thing.metadata.namespace) for link in owners_of(thing))
             for item in filter(None, owners):
                 self.loop.enqueue(item)
-        if new is None or waits_for_dependents(new):
+        if new is None or _waits_for_dependents(new):
             for dependent in self._dependents(thing.metadata.uid):
                 self.loop.enqueue(Item(dependent.resource, dependent.thing.metadata.key))
 

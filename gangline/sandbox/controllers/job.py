@@ -15,9 +15,9 @@ from gangline.contract.meta import Condition
 from gangline.sandbox.controllers import failurepolicy, indexed
 from gangline.sandbox.controllers.ownership import controlled
 from gangline.sandbox.controllers.pods import BURST, is_active, make_pod, removal_order
-from gangline.sandbox.kubelets.podlife import is_finished, ready_since, restarts
 from gangline.sandbox.objects.batch import Job, JobStatus
 from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.podstate import is_finished, ready_since, restarts
 from gangline.sandbox.reconciling.actions import Action, Decision, Note, delete, set_status
 from gangline.sandbox.reconciling.world import World
 

@@ -9,9 +9,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from gangline.contract.meta import Key
-from gangline.sandbox.kubelets.kubelet import LEASE_NAMESPACE
-from gangline.sandbox.kubelets.nodes import KUBELET_CONDITIONS
-from gangline.sandbox.objects.core import Lease, RunNode, TimedTaint, has_condition
+from gangline.sandbox.objects.core import LEASE_NAMESPACE, Lease, RunNode, TimedTaint, has_condition
 from gangline.sandbox.reconciling.actions import Decision, Note, amend, report
 from gangline.sandbox.reconciling.world import World
 from gangline.sandbox.timestamps import timestamp
@@ -27,6 +25,8 @@ BY_CONDITION: Final = {
     ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
     ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
 }
+REPORTED: Final = frozenset({"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"})
+"""What a kubelet says of its node, and nobody knows once it is silent."""
 EVICTING: Final = (NOT_READY, UNREACHABLE)
 OURS: Final = frozenset({*BY_CONDITION.values(), UNSCHEDULABLE})
 MARGIN_S: Final = 0.01
@@ -88,7 +88,7 @@ def _wanted_taints(node: RunNode) -> set[tuple[str, str]]:
 
 
 def _silent(node: RunNode, world: World) -> list[dict[str, Any]]:
-    types = {"Ready", *(each.type for each in node.status.conditions or ())} & set(KUBELET_CONDITIONS)
+    types = {"Ready", *(each.type for each in node.status.conditions or ())} & REPORTED
     return [
         {
             "type": type_,

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gangline.sandbox.controllers.ownership import create_child
-from gangline.sandbox.kubelets.podlife import EPOCH, is_finished, ready_since
 from gangline.sandbox.objects.core import RunPod
 from gangline.sandbox.objects.meta import Identified
+from gangline.sandbox.objects.podstate import EPOCH, is_finished, ready_since
 from gangline.sandbox.reconciling.actions import Create
 
 BURST: Final = 500

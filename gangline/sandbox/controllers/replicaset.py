@@ -2,9 +2,9 @@
 
 from gangline.sandbox.controllers.ownership import claim
 from gangline.sandbox.controllers.pods import BURST, available_in_s, is_active, make_pod, removal_order
-from gangline.sandbox.kubelets.podlife import ready_since
 from gangline.sandbox.objects.apps import ReplicaSet, ReplicaSetStatus
 from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.podstate import ready_since
 from gangline.sandbox.reconciling.actions import Action, Decision, delete, set_status
 from gangline.sandbox.reconciling.world import World
 

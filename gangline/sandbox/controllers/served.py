@@ -25,15 +25,15 @@ UNWATCHED: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
 log = structlog.get_logger()
 
 
-async def discover(client: Client) -> set[Resource]:
+async def _discover(client: Client) -> set[Resource]:
     """List the kinds that can be listed, watched and deleted, in their preferred versions. Raises ApiError."""
     groups = await _read(client, "/apis")
     preferred = [group["preferredVersion"]["groupVersion"] for group in groups["groups"]]
     lists = [await _read(client, path) for path in ("/api/v1", *(f"/apis/{each}" for each in preferred))]
-    return set().union(*map(resources_of, lists))
+    return set().union(*map(_resources_of, lists))
 
 
-def resources_of(served: Mapping[str, Any]) -> set[Resource]:
+def _resources_of(served: Mapping[str, Any]) -> set[Resource]:
     """Pick the kinds that can be emptied and collected of an APIResourceList."""
     group, _, version = served["groupVersion"].rpartition("/")
     return {
@@ -82,7 +82,7 @@ class Served:
                 await self._changed.wait()
                 self._changed.clear()
                 try:
-                    self._follow(await discover(self._client), group)
+                    self._follow(await _discover(self._client), group)
                 except ApiError as error:
                     log.warning("discovery_failed", error=str(error))
                     await asyncio.sleep(DISCOVERY_RETRY_S)

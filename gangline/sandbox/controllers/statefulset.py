@@ -13,9 +13,9 @@ from gangline.contract.meta import Key
 from gangline.sandbox.controllers.deployment import template_hash
 from gangline.sandbox.controllers.ownership import claim
 from gangline.sandbox.controllers.pods import available_in_s, is_active, make_pod
-from gangline.sandbox.kubelets.podlife import is_finished, ready_since
 from gangline.sandbox.objects.apps import OrderedUpdate, StatefulSet, StatefulSetStatus
 from gangline.sandbox.objects.core import RunPod, VolumeClaim
+from gangline.sandbox.objects.podstate import is_finished, ready_since
 from gangline.sandbox.reconciling.actions import Action, Create, Decision, create, delete, set_status
 from gangline.sandbox.reconciling.cache import Cache
 from gangline.sandbox.reconciling.world import World

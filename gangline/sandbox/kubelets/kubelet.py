@@ -19,11 +19,11 @@ from gangline.sandbox.kubelets import podlife
 from gangline.sandbox.kubelets.admission import Admissions
 from gangline.sandbox.kubelets.nodes import KUBELET_LABEL, POD_SLOTS, STOPPED_ANNOTATION, node_status
 from gangline.sandbox.kubelets.podlife import Behaviour, Rejection, Status
-from gangline.sandbox.objects.core import RunNode, RunPod, has_condition
+from gangline.sandbox.objects import podstate
+from gangline.sandbox.objects.core import LEASE_NAMESPACE, RunNode, RunPod, has_condition
 from gangline.sandbox.reconciling.actions import Action, Decision, Note, Patch, delete, report
 from gangline.sandbox.reconciling.world import World
 
-LEASE_NAMESPACE: Final = "kube-node-lease"
 HEARTBEATS_PER_LEASE: Final = 4
 
 Change = Callable[[RunPod, datetime], Status]
@@ -53,7 +53,7 @@ class Kubelets:
             self._forget(old)
         if new is None:
             return
-        if podlife.is_finished(new):
+        if podstate.is_finished(new):
             self._forget(new)
         elif new.status.start_time is not None and new.spec.node_name:
             self._admissions.hold(new.metadata.uid, new.spec.node_name, _requests(new))
@@ -78,7 +78,7 @@ class Kubelets:
         node = world.node(pod)
         if node is None or not self.serves(node):
             return Decision()
-        if podlife.is_finished(pod):
+        if podstate.is_finished(pod):
             return Decision(actions=(delete(pod, grace_period_s=0),) if pod.metadata.deletion_timestamp else ())
         behaviour = podlife.behaviour_of(pod)
         if isinstance(behaviour, Rejection):
@@ -102,7 +102,7 @@ class Kubelets:
         return _status(pod, podlife.creating(pod, now))
 
     def _progress(self, pod: RunPod, behaviour: Behaviour, world: World) -> Decision:
-        since = self._since.get(pod.metadata.uid) or podlife.started_at(pod) or world.now
+        since = self._since.get(pod.metadata.uid) or podstate.started_at(pod) or world.now
         coming = [
             ((since + timedelta(seconds=wait_s / world.pace.speed) - world.now).total_seconds(), change)
             for wait_s, change in _coming(pod, behaviour)
@@ -121,11 +121,11 @@ class Kubelets:
 
 def _coming(pod: RunPod, behaviour: Behaviour) -> list[tuple[float, Change]]:
     """Say what comes to a pod that its node has accepted, how many seconds after the last thing; the end comes last."""
-    if not podlife.is_running(pod) or podlife.is_backing_off(pod):
-        wait_s = podlife.restart_delay_s(pod) if podlife.is_running(pod) else behaviour.start_delay_s
+    if not podstate.is_running(pod) or podstate.is_backing_off(pod):
+        wait_s = podlife.restart_delay_s(pod) if podstate.is_running(pod) else behaviour.start_delay_s
         return [(wait_s, partial(podlife.running, ready=behaviour.ready_delay_s == 0))]
     coming: list[tuple[float, Change]] = []
-    if podlife.ready_since(pod) is None:
+    if podstate.ready_since(pod) is None:
         coming.append((behaviour.ready_delay_s, podlife.made_ready))
     if behaviour.run_s is not None:
         exit_code = behaviour.exit_code or 0
@@ -164,7 +164,7 @@ def _status(pod: RunPod, status: Status) -> Decision:
 
 def _notes(pod: RunPod, status: Status) -> Iterator[Note]:
     """Say what happens to the containers on the way to a status, as a kubelet does."""
-    was_up = podlife.is_running(pod) and not podlife.is_backing_off(pod)
+    was_up = podstate.is_running(pod) and not podstate.is_backing_off(pod)
     if "message" in status:
         yield Note(status["reason"], status["message"].removeprefix(podlife.REJECTED), "Warning")
     for container in status.get("containerStatuses", ()):

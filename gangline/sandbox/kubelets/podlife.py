@@ -15,7 +15,7 @@ A pod says by annotation how it behaves; without any it starts at once and runs 
 | `sandbox.gangline.dev/exit-code` | what they exit with, 0 is Succeeded; also when the pod is deleted | 0, deleted: 143 |
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import blake2b
 from typing import Annotated, Any, Final
 
@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gangline.sandbox.objects.core import RunPod, RunStatus
+from gangline.sandbox.objects.podstate import restarts, started_at
 from gangline.sandbox.objects.writing import wire
 from gangline.sandbox.timestamps import timestamp
 
@@ -32,12 +33,9 @@ RUN_SECONDS_ANNOTATION: Final = "sandbox.gangline.dev/run-seconds"
 EXIT_CODE_ANNOTATION: Final = "sandbox.gangline.dev/exit-code"
 TERMINATED_BY_SIGNAL: Final = 143
 REJECTED: Final = "Pod was rejected: "
-FINISHED_PHASES: Final = ("Succeeded", "Failed")
 FIRST_BACKOFF_S: Final = 10.0
 LAST_BACKOFF_S: Final = 300.0
 
-EPOCH: Final = datetime.fromtimestamp(0, UTC)
-"""Stands for times that are not known."""
 
 Status = dict[str, Any]
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
@@ -83,34 +81,6 @@ def _read(annotations: dict[str, str], name: str, legal: Any) -> Any:
         raise ValueError(f"annotation {name} is {text!r}: give {wanted}") from None
 
 
-def is_finished(pod: RunPod) -> bool:
-    """Tell whether the pod has ended for good."""
-    return pod.status.phase in FINISHED_PHASES
-
-
-def is_running(pod: RunPod) -> bool:
-    """Tell whether the pod's containers have started and not ended."""
-    return pod.status.phase == "Running"
-
-
-def ready_since(pod: RunPod) -> datetime | None:
-    """Tell since when the pod is Ready; None if it is not."""
-    for condition in pod.status.conditions or ():
-        if condition.type == "Ready" and condition.status == "True":
-            return condition.last_transition_time or EPOCH
-    return None
-
-
-def is_backing_off(pod: RunPod) -> bool:
-    """Tell whether the pod's containers have exited and will be started again."""
-    return is_running(pod) and not any(s.state and s.state.running for s in pod.status.container_statuses or ())
-
-
-def restarts(pod: RunPod) -> int:
-    """Tell how often the pod's containers have been started again."""
-    return max((status.restart_count or 0 for status in pod.status.container_statuses or ()), default=0)
-
-
 def restart_delay_s(pod: RunPod) -> float:
     """Seconds before containers that have exited start again: none the first time, then ever more."""
     count = restarts(pod)
@@ -123,12 +93,6 @@ def restarts_after(pod: RunPod, exit_code: int) -> bool:
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
 
 
-def started_at(pod: RunPod) -> datetime | None:
-    """Tell when the containers started, to the second."""
-    running = [s.state.running for s in pod.status.container_statuses or () if s.state and s.state.running]
-    return max((state.started_at for state in running if state.started_at), default=pod.status.start_time)
-
-
 def creating(pod: RunPod, now: datetime) -> Status:
     """Status of a pod that the node has accepted."""
     waiting = {"waiting": {"reason": "ContainerCreating"}}
@@ -139,7 +103,7 @@ def creating(pod: RunPod, now: datetime) -> Status:
 
 def running(pod: RunPod, now: datetime, *, ready: bool = True, since: datetime | None = None) -> Status:
     """Status of a pod whose containers have started."""
-    address = pod_ip(pod)
+    address = _pod_ip(pod)
     state = {"running": {"startedAt": timestamp(since or now)}}
     return {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]} | _state(pod, now, state, ready=ready)
 
@@ -184,7 +148,7 @@ def rejected(rejection: Rejection, now: datetime) -> Status:
     }
 
 
-def pod_ip(pod: RunPod) -> str:
+def _pod_ip(pod: RunPod) -> str:
     """Make up an address; equal for equal UIDs."""
     return "10." + ".".join(str(byte) for byte in blake2b(pod.metadata.uid.encode(), digest_size=3).digest())
 

@@ -1,6 +1,7 @@
 """Pods, nodes with their leases, namespaces and what is known by its metadata alone."""
 
 from datetime import datetime
+from typing import Final
 
 from msgspec import Struct
 
@@ -135,6 +136,10 @@ class RunNode(Struct, frozen=True, kw_only=True, rename="camel"):
 def has_condition(node: RunNode, type_: str, status: str) -> bool:
     """Tell whether a condition of a node has this status."""
     return any((each.type, each.status) == (type_, status) for each in node.status.conditions or ())
+
+
+LEASE_NAMESPACE: Final = "kube-node-lease"
+"""Where the leases of nodes are."""
 
 
 class LeaseSpec(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -29,7 +29,7 @@ def prepare(write: Write) -> None:
     _set_service_account(write, spec)
     _set_priority(write, spec)
     _tolerate_lost_nodes(spec)
-    pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
+    pod["status"] = {"phase": "Pending", "qosClass": _quality_of_service(spec)}
     if spec.get("schedulingGates"):
         message = "Scheduling is blocked due to non-empty scheduling gates"
         now = write.state.timestamp()
@@ -105,7 +105,7 @@ def _tolerates_eviction(toleration: dict[str, Any], key: str) -> bool:
     return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
 
 
-def quality_of_service(spec: Object) -> str:
+def _quality_of_service(spec: Object) -> str:
     """Return the pod's QoS class: cpu and memory of all containers decide."""
     containers = [*spec.get("containers", ()), *spec.get("initContainers", ())]
     resources = [container.get("resources") or {} for container in containers]

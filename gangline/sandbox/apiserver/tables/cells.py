@@ -3,11 +3,13 @@
 Each takes an object and the time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from gangline.sandbox.apiserver.store import Object
+
+Cell = Callable[[Object, datetime], Any]
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 86400 * 365
 # Up to where a unit is used, the unit, and the smaller one that shows the rest.
@@ -104,14 +106,9 @@ def node_roles(node: Object, _now: datetime) -> str:
     return _listed(sorted(key.removeprefix(_NODE_ROLE) for key in labels if key.startswith(_NODE_ROLE)))
 
 
-def container_names(item: Object, _now: datetime) -> str:
-    """Names of the containers of a pod, or of a template."""
-    return ",".join(str(container.get("name", "")) for container in _containers(item))
-
-
-def images(item: Object, _now: datetime) -> str:
-    """Images of the containers of a pod, or of a template."""
-    return ",".join(str(container.get("image", "")) for container in _containers(item))
+def of_containers(field: str) -> Cell:
+    """Return what shows a field of all containers of a pod, or of a template."""
+    return lambda item, _now: ",".join(str(container.get(field, "")) for container in _containers(item))
 
 
 def selector(item: Object, _now: datetime) -> str:
@@ -134,14 +131,9 @@ def ready_of_desired(item: Object, _now: datetime) -> str:
     return f"{_status(item).get('readyReplicas', 0)}/{_spec(item).get('replicas', 0)}"
 
 
-def updated_replicas(item: Object, _now: datetime) -> Any:
-    """How many pods of a Deployment are of the newest template."""
-    return _status(item).get("updatedReplicas", 0)
-
-
-def available_replicas(item: Object, _now: datetime) -> Any:
-    """How many pods of a Deployment are available."""
-    return _status(item).get("availableReplicas", 0)
+def status_count(field: str) -> Cell:
+    """Return what shows a number in a status, 0 where it is left out."""
+    return lambda item, _now: _status(item).get(field, 0)
 
 
 def job_completions(job: Object, _now: datetime) -> str:

@@ -8,8 +8,8 @@ from gangline.sandbox.apiserver.tables import cells
 _NAME: Final = Column("Name", "string", ".metadata.name", format="name")
 _AGE: Final = Column("Age", "string", cells.age)
 _WIDE_TEMPLATE: Final = (
-    Column("Containers", "string", cells.container_names, 1),
-    Column("Images", "string", cells.images, 1),
+    Column("Containers", "string", cells.of_containers("name"), 1),
+    Column("Images", "string", cells.of_containers("image"), 1),
     Column("Selector", "string", cells.selector, 1),
 )
 _PLAIN: Final = (_NAME, _AGE)
@@ -78,8 +78,8 @@ _COLUMNS: Final[dict[str, tuple[Column, ...]]] = {
     "deployments": (
         _NAME,
         Column("Ready", "string", cells.ready_of_desired),
-        Column("Up-to-date", "string", cells.updated_replicas),
-        Column("Available", "string", cells.available_replicas),
+        Column("Up-to-date", "string", cells.status_count("updatedReplicas")),
+        Column("Available", "string", cells.status_count("availableReplicas")),
         _AGE,
         *_WIDE_TEMPLATE,
     ),

@@ -77,7 +77,7 @@ class Watch:
                 return self._lines(self._store.since(self._kind.resource, self._after))
             except Compacted as gone:
                 self.is_over = True
-                return error_line(Failure(410, f"too old resource version: {gone.revision} ({gone.oldest})"))
+                return _error_line(Failure(410, f"too old resource version: {gone.revision} ({gone.oldest})"))
         if self._initial_events is False:
             return b""
         matches: Predicate = self._matches or (lambda _item: True)
@@ -122,7 +122,7 @@ class Watch:
         return _line(Change.DELETED, self._show(msgspec.structs.replace(version, object=last, encoded={})))
 
 
-def error_line(failure: Failure) -> bytes:
+def _error_line(failure: Failure) -> bytes:
     """Return an ERROR event."""
     return msgspec.json.encode({"type": "ERROR", "object": failure.status}) + b"\n"
 

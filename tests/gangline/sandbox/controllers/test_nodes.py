@@ -7,8 +7,7 @@ import pytest
 
 from gangline.sandbox.controllers.evictions import Evictions
 from gangline.sandbox.controllers.nodes import Nodes
-from gangline.sandbox.kubelets.kubelet import LEASE_NAMESPACE
-from gangline.sandbox.objects.core import Lease, RunNode, RunPod
+from gangline.sandbox.objects.core import LEASE_NAMESPACE, Lease, RunNode, RunPod
 from gangline.sandbox.reconciling.actions import Patch
 from gangline.sandbox.reconciling.world import Pace
 from gangline.sandbox.timestamps import timestamp

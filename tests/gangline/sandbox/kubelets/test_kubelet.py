@@ -15,9 +15,9 @@ from gangline.sandbox.kubelets.podlife import (
     READY_DELAY_ANNOTATION,
     RUN_SECONDS_ANNOTATION,
     START_DELAY_ANNOTATION,
-    is_backing_off,
 )
 from gangline.sandbox.objects.core import RunNode, RunPod
+from gangline.sandbox.objects.podstate import is_backing_off
 from gangline.sandbox.reconciling.actions import Decision, Delete
 from gangline.sandbox.reconciling.world import Pace
 from tests.support.workloads import later, run_node, run_pod, status_of, world_of
