@@ -209,7 +209,7 @@ def _given_by_file(known: Sequence[Field], config: _Given, problems: list[Proble
         return {}
     try:
         document = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
         problems.append(Problem(config.source, f"{path!r} cannot be read: {_one_line(error)}"))
         return {}
     if document is None:

@@ -118,7 +118,7 @@ def _kubeconfig(path: Path) -> _Kubeconfig:
     try:
         read = yaml.safe_load(path.read_text(encoding="utf-8"))
         return msgspec.convert(read or {}, _Kubeconfig)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, msgspec.ValidationError) as error:
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise Failure(f"kubeconfig {path}: {error}\n{_NAME_ONE}") from error
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,11 +73,11 @@ def read(paths: Iterable[str]) -> list[Document]:
 
 
 def _texts(path: str) -> Iterator[tuple[str, str]]:
-    if path == STDIN:
-        yield "<stdin>", sys.stdin.read()
-        return
     found = Path(path)
     try:
+        if path == STDIN:
+            yield "<stdin>", sys.stdin.read()
+            return
         files = sorted(each for each in found.rglob("*") if each.suffix in _SUFFIXES) if found.is_dir() else [found]
         for file in files:
             yield str(file), file.read_text(encoding="utf-8")
@@ -86,26 +87,34 @@ def _texts(path: str) -> Iterator[tuple[str, str]]:
 
 def parse(text: str, file: str) -> list[Document]:
     """Read every object in a text: several documents, and Lists. Raises DocumentError."""
-    loader = yaml.SafeLoader(text)
-    found: list[Document] = []
-    number = 0
     try:
-        while loader.check_node():
-            node = loader.get_node()
-            assert node is not None
-            number += 1
-            found += _objects(loader, node, file, number)
+        loader = yaml.SafeLoader(text)
+        return list(_documents(loader, file))
     except yaml.YAMLError as error:
         raise DocumentError(f"{file}{_yaml_problem(error)}") from error
+    except RecursionError as error:
+        raise DocumentError(f"{file}: nested too deeply") from error
+
+
+def _documents(loader: yaml.SafeLoader, file: str) -> Iterator[Document]:
+    try:
+        for number in count(1):
+            if not loader.check_node():
+                return
+            node = loader.get_node()
+            assert node is not None
+            yield from _objects(loader, node, file, number)
     finally:
         loader.dispose()
-    return found
 
 
 def _objects(loader: Any, node: yaml.Node, file: str, number: int) -> Iterator[Document]:
     place = Place(file, node.start_mark.line + 1, number)
-    _refuse_double_keys(node, file)
-    body = loader.construct_document(node)
+    _refuse_what_no_server_takes(node, file)
+    try:
+        body = loader.construct_document(node)
+    except ValueError as error:  # a date or a number that Python does not have
+        raise DocumentError(f"{place}: {error}") from error
     if body is None:
         return
     if not isinstance(body, dict):
@@ -118,8 +127,8 @@ def _objects(loader: Any, node: yaml.Node, file: str, number: int) -> Iterator[D
             yield Document(Place(file, line, number), item)
 
 
-def _refuse_double_keys(root: yaml.Node, file: str) -> None:
-    """YAML keeps the last of two equal keys, the API server takes neither. Raises DocumentError."""
+def _refuse_what_no_server_takes(root: yaml.Node, file: str) -> None:
+    """Refuse two equal keys, of which YAML keeps the last, and halves of characters. Raises DocumentError."""
     waiting, seen = [root], set[int]()
     while waiting:
         node = waiting.pop()
@@ -128,14 +137,23 @@ def _refuse_double_keys(root: yaml.Node, file: str) -> None:
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             waiting += node.value
+        elif isinstance(node, yaml.ScalarNode):
+            _refuse_half_characters(node, file)
         elif isinstance(node, yaml.MappingNode):
             keys: set[str] = set()
             for key, value in node.value:
+                waiting.append(key)
                 if isinstance(key, yaml.ScalarNode) and key.value != _MERGE:
                     if key.value in keys:
                         raise DocumentError(f"{file}:{key.start_mark.line + 1}: the key {key.value} stands here twice")
                     keys.add(key.value)
                 waiting.append(value)
+
+
+def _refuse_half_characters(node: yaml.ScalarNode, file: str) -> None:
+    half = next((character for character in node.value if "\ud800" <= character <= "\udfff"), None)
+    if half is not None:
+        raise DocumentError(f"{file}:{node.start_mark.line + 1}: {half!a} is half of a character")
 
 
 def _lines_of_items(node: yaml.Node) -> list[int]:

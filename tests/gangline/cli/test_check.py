@@ -257,8 +257,17 @@ def test_an_object_is_found_where_it_stands_in_documents_and_lists() -> None:
         ("- 1", "f.yaml:1: document 1 is no object"),
         ("a: !!python/none x", "f.yaml:1"),
         ("a:\n  b: 1\n  c: {}\n  b: 2\n", "f.yaml:4: the key b stands here twice"),
+        ("a: 1\nb: \0\n", "f.yaml: unacceptable character #x0000"),
+        ("[" * 5000, "f.yaml: nested too deeply"),
+        ("--- {}\n--- \na: 2026-99-99\n", "f.yaml:3: month must be in 1..12"),
+        ("a: " + "9" * 5000, "f.yaml:1: Exceeds the limit"),
+        ('a:\n- b: "\\ud800"', r"f.yaml:2: '\\ud800' is half of a character"),
+        ('a:\n  "\\ud800": 1', r"f.yaml:2: '\\ud800' is half of a character"),
     ],
-    ids=["broken", "no object", "tag", "key twice"],
+    ids=[
+        *("broken", "no object", "tag", "key twice", "nul", "deep", "no date", "endless number"),
+        *("half a character", "half a character as key"),
+    ],
 )
 def test_what_is_no_manifest_is_refused_with_its_place(text: str, complaint: str) -> None:
     with pytest.raises(DocumentError, match=complaint):

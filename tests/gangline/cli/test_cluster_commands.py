@@ -364,6 +364,7 @@ CLUSTER: dict[str, Any] = {
         (b"\xff\xfe", "can't decode byte 0xff"),
         (b"{a: [", "while parsing"),
         (b"[" * 5000, "recursion"),
+        (b"a: 2026-99-99", "month must be in 1..12"),
         (b"", "has not the form of a kubeconfig"),
         (b"5", "Expected `object`, got `int`"),
         ({"contexts": 5}, "`$.contexts`"),

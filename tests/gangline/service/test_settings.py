@@ -189,9 +189,10 @@ def test_a_wrong_key_of_the_file_is_named_with_the_file(tmp_path: Path, text: st
     assert expected in problem
 
 
-def test_a_file_that_is_not_there_or_not_yaml_is_named_with_who_named_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["a: [", "a: 2026-99-99", "[" * 5000], ids=["open", "no date", "deep"])
+def test_a_file_that_is_not_there_or_not_yaml_is_named_with_who_named_it(tmp_path: Path, text: str) -> None:
     missing = str(tmp_path / "missing.yaml")
-    broken = written(tmp_path, "a: [")
+    broken = written(tmp_path, text)
 
     assert problems(GANGLINE_CONFIG=missing)[0].startswith(f"variable GANGLINE_CONFIG: {missing!r} cannot be read: ")
     assert problems("--config", broken)[0].startswith(f"option --config: {broken!r} cannot be read: ")

@@ -63,7 +63,7 @@ class Call(Struct, frozen=True, kw_only=True):
                 return protobuf.decode(self.body)
         except protobuf.Malformed as problem:
             raise bodies.unrecognized(noun, str(problem), self.body) from problem
-        except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
+        except (msgspec.DecodeError, yaml.YAMLError, ValueError, RecursionError) as problem:
             what = "unexpected end of JSON input" if "truncated" in str(problem) else problem
             what = f"couldn't get version/kind; json parse error: {what}"
             raise bodies.unrecognized(noun, what, self.body) from problem

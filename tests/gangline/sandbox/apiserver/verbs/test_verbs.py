@@ -254,3 +254,10 @@ async def test_large_bodies(rest: Rest, size_bytes: int, verdict: tuple[int, str
 
 async def test_a_body_too_large_for_the_server(rest: Rest) -> None:
     assert (await rest.post(CONFIG_MAPS, config_map(data={"k": "x" * 4_000_000}))).status == 413
+
+
+@pytest.mark.parametrize("body", [b"a: 2026-99-99", b"a: [", b"[" * 5000], ids=["no date", "open", "deep"])
+async def test_yaml_that_cannot_be_read_is_a_bad_request(rest: Rest, body: bytes) -> None:
+    refused = await rest.patch(f"{CONFIG_MAPS}/a", body, "apply", fieldManager="me")
+
+    assert refused.verdict[:2] == (400, "BadRequest")
