@@ -138,7 +138,7 @@ def _refuse_what_no_server_takes(root: yaml.Node, file: str) -> None:
         if isinstance(node, yaml.SequenceNode):
             waiting += node.value
         elif isinstance(node, yaml.ScalarNode):
-            _refuse_half_characters(node, file)
+            _join_halves(node, file)
         elif isinstance(node, yaml.MappingNode):
             keys: set[str] = set()
             for key, value in node.value:
@@ -150,10 +150,12 @@ def _refuse_what_no_server_takes(root: yaml.Node, file: str) -> None:
                 waiting.append(value)
 
 
-def _refuse_half_characters(node: yaml.ScalarNode, file: str) -> None:
-    half = next((character for character in node.value if "\ud800" <= character <= "\udfff"), None)
-    if half is not None:
-        raise DocumentError(f"{file}:{node.start_mark.line + 1}: {half!a} is half of a character")
+def _join_halves(node: yaml.ScalarNode, file: str) -> None:
+    r"""Make one character of two halves as JSON escapes them, `\ud83d\ude00`. Raises DocumentError."""
+    try:
+        node.value = node.value.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"{file}:{node.start_mark.line + 1}: {node.value!a} has half of a character") from error
 
 
 def _lines_of_items(node: yaml.Node) -> list[int]:

@@ -261,8 +261,8 @@ def test_an_object_is_found_where_it_stands_in_documents_and_lists() -> None:
         ("[" * 5000, "f.yaml: nested too deeply"),
         ("--- {}\n--- \na: 2026-99-99\n", "f.yaml:3: month must be in 1..12"),
         ("a: " + "9" * 5000, "f.yaml:1: Exceeds the limit"),
-        ('a:\n- b: "\\ud800"', r"f.yaml:2: '\\ud800' is half of a character"),
-        ('a:\n  "\\ud800": 1', r"f.yaml:2: '\\ud800' is half of a character"),
+        ('a:\n- b: "\\ud800"', r"f.yaml:2: '\\ud800' has half of a character"),
+        ('a:\n  "\\ud800": 1', r"f.yaml:2: '\\ud800' has half of a character"),
     ],
     ids=[
         *("broken", "no object", "tag", "key twice", "nul", "deep", "no date", "endless number"),
@@ -272,6 +272,12 @@ def test_an_object_is_found_where_it_stands_in_documents_and_lists() -> None:
 def test_what_is_no_manifest_is_refused_with_its_place(text: str, complaint: str) -> None:
     with pytest.raises(DocumentError, match=complaint):
         parse(text, "f.yaml")
+
+
+def test_json_may_escape_a_character_in_two_halves() -> None:
+    (document,) = parse('{"metadata": {"name": "\\ud83d\\ude00"}}', "f.json")
+
+    assert document.name == "\U0001f600"
 
 
 def run(*words: str, stdin: str | None = None) -> Result:
