@@ -4,9 +4,9 @@ With a speed, the clock of a CronJob runs so much faster from its creation on.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Final
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import structs
 
@@ -29,7 +29,7 @@ ALREADY_ACTIVE: Final = Note(
 
 
 def decide(owner: CronJob, world: World) -> Decision:
-    """Say which Jobs to start and which to remove, and what the status is. Raises ValueError for a schedule."""
+    """Say which Jobs to start and which to remove, and what the status is. Raises ValueError for a schedule or a time zone."""
     if owner.metadata.deletion_timestamp:
         return Decision()
     jobs = controlled(owner, world.all(Job))
@@ -59,7 +59,7 @@ def _notes(owner: CronJob, jobs: list[Job]) -> Iterator[Note]:
 
 def _times(owner: CronJob, world: World) -> tuple[datetime | None, float | None]:
     """Find the time that is due, and how long it is to the next."""
-    zone = ZoneInfo(owner.spec.time_zone) if owner.spec.time_zone else UTC
+    zone = _zone(owner.spec.time_zone)
     schedule = schedules.parse(owner.spec.schedule)
     moment = _fast(owner, world.now, world).astimezone(zone)
     since = owner.status.last_schedule_time
@@ -69,6 +69,13 @@ def _times(owner: CronJob, world: World) -> tuple[datetime | None, float | None]
     coming = schedule.next_after(moment)
     wait_s = None if coming is None else (coming - moment).total_seconds() / world.pace.speed
     return schedule.latest_before(moment, since.astimezone(zone)), wait_s
+
+
+def _zone(name: str | None) -> tzinfo:
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"unknown time zone {name}") from error
 
 
 def _fast(owner: CronJob, at: datetime, world: World) -> datetime:

@@ -105,6 +105,12 @@ def test_what_is_no_schedule_is_an_error() -> None:
         decided(cron_job(schedule="often"))
 
 
+@pytest.mark.parametrize("name", ["Mars/Olympus", "\ud7ff", "../x", "Europe", "a\0b"])
+def test_what_is_no_time_zone_is_an_error(name: str) -> None:
+    with pytest.raises(ValueError, match="unknown time zone"):
+        decided(cron_job(timeZone=name))
+
+
 def test_it_tells_which_jobs_have_ended_and_why_none_is_started() -> None:
     active = {"active": [{"uid": "uid-tick-1"}, {"uid": "uid-tick-2"}]}
     jobs = (job("tick-1", "Failed"), job("tick-2"), job("tick-3", "Complete"))

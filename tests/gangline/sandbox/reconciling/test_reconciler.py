@@ -119,14 +119,17 @@ async def test_one_failed_write_does_not_keep_the_others_from_being_made(client:
     assert (await read(client, "free")).metadata.name == "free"
 
 
-async def test_failed_key_comes_back_and_others_go_on() -> None:
+@pytest.mark.parametrize(
+    "failure", [NotFound("not yet"), ValueError("no schedule"), OverflowError("too far")], ids=repr
+)
+async def test_failed_key_comes_back_and_others_go_on(failure: Exception) -> None:
     calls: list[str] = []
     finished = asyncio.Event()
 
     async def reconcile(key: str) -> float | None:
         calls.append(key)
         if key == "bad" and calls.count("bad") < 3:
-            raise NotFound("not yet")
+            raise failure
         if calls.count("bad") == 3 and "good" in calls:
             finished.set()
         return None
