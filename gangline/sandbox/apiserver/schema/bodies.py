@@ -32,6 +32,7 @@ def check_envelope(kind: Kind, namespace: str, body: Any) -> Object:
     """Check apiVersion, kind and namespace against the URL; raises 400."""
     if not isinstance(body, dict):
         raise unrecognized(kind.kind, f"it is of type {json_type(body)}", msgspec.json.encode(body))
+    _check_identity_is_text(kind, body)
     (_check_custom_identity if kind.custom else _check_identity)(kind, body)
     if body.get("metadata") is None:
         body["metadata"] = {}
@@ -44,6 +45,17 @@ def check_envelope(kind: Kind, namespace: str, body: Any) -> Object:
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     return body
+
+
+def _check_identity_is_text(kind: Kind, body: Object) -> None:
+    for field in ("apiVersion", "kind"):
+        given = body.get(field)
+        if given is None:
+            body.pop(field, None)
+        elif not isinstance(given, str):
+            problem = f"json: cannot unmarshal {json_type(given)} into Go struct field .{field} of type string"
+            problem = f"couldn't get version/kind; json parse error: {problem}"
+            raise unrecognized(kind.kind, problem, msgspec.json.encode(body))
 
 
 def _check_identity(kind: Kind, body: Object) -> None:
@@ -71,7 +83,8 @@ def _check_custom_identity(kind: Kind, body: Object) -> None:
             f"({kind.api_version})"
         )
     if body["kind"] != kind.kind:
-        name = (body.get("metadata") or {}).get("name", "")
+        metadata = body.get("metadata")
+        name = metadata.get("name", "") if isinstance(metadata, dict) else ""
         cause = Cause.invalid("kind", body["kind"], f"must be {kind.kind}")
         raise failures.invalid_as(body["kind"], kind.group, name, [cause])
 

@@ -66,7 +66,7 @@ def _broken_job_rules(write: Write) -> Iterator[Cause]:
 
 
 def _broken_rules(write: Write) -> Iterator[Cause]:
-    template, spec = _template(write.new), write.new["spec"]
+    template, spec = _template(write.new), write.new.get("spec") or {}
     selector = spec.get("selector")
     labels = (template.get("metadata") or {}).get("labels")
     if selector is None:

@@ -261,3 +261,22 @@ async def test_yaml_that_cannot_be_read_is_a_bad_request(rest: Rest, body: bytes
     refused = await rest.patch(f"{CONFIG_MAPS}/a", body, "apply", fieldManager="me")
 
     assert refused.verdict[:2] == (400, "BadRequest")
+
+
+@pytest.mark.parametrize("value", [5, 1.5, True, [], {}], ids=str)
+@pytest.mark.parametrize("field", ["apiVersion", "kind"])
+async def test_a_body_whose_kind_is_no_text_is_a_bad_request(rest: Rest, field: str, value: Any) -> None:
+    refused = await rest.post(CONFIG_MAPS, {**config_map(), field: value})
+
+    assert refused.verdict[:2] == (400, "BadRequest")
+    assert f"into Go struct field .{field} of type string" in refused.body["message"]
+
+
+async def test_null_stands_for_the_kind_of_the_url(rest: Rest) -> None:
+    assert (await rest.post(CONFIG_MAPS, {**config_map(), "apiVersion": None, "kind": None})).status == 201
+
+
+async def test_a_workload_without_a_spec_is_invalid(rest: Rest) -> None:
+    refused = await rest.post(DEPLOYMENTS, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}})
+
+    assert refused.verdict[:2] == (422, "Invalid")
