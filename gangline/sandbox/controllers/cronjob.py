@@ -23,13 +23,16 @@ SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 ORDER_S: Final = 60.0
 """Two times of a schedule are never nearer: a Job's name is its minute."""
 
+LONGEST_S: Final = 10**9
+"""A deadline that is longer reaches back to before there were any CronJobs."""
+
 ALREADY_ACTIVE: Final = Note(
     "JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid"
 )
 
 
 def decide(owner: CronJob, world: World) -> Decision:
-    """Say which Jobs to start and which to remove, and what the status is. Raises ValueError for a schedule or a time zone."""
+    """Say which Jobs to start and which to remove, and what the status is. Raises ValueError for a schedule or a zone."""
     if owner.metadata.deletion_timestamp:
         return Decision()
     jobs = controlled(owner, world.all(Job))
@@ -65,7 +68,7 @@ def _times(owner: CronJob, world: World) -> tuple[datetime | None, float | None]
     since = owner.status.last_schedule_time
     since = _fast(owner, since, world) if since else _created(owner, world.now)
     if owner.spec.starting_deadline_seconds is not None:
-        since = max(since, moment - timedelta(seconds=owner.spec.starting_deadline_seconds))
+        since = max(since, moment - timedelta(seconds=min(owner.spec.starting_deadline_seconds, LONGEST_S)))
     coming = schedule.next_after(moment)
     wait_s = None if coming is None else (coming - moment).total_seconds() / world.pace.speed
     return schedule.latest_before(moment, since.astimezone(zone)), wait_s

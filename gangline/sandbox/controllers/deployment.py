@@ -15,6 +15,7 @@ from gangline.sandbox.controllers import rollout
 from gangline.sandbox.controllers.ownership import claim, controlled, create_child
 from gangline.sandbox.objects.apps import Deployment, DeploymentStatus, ReplicaSet
 from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.meta import number_in
 from gangline.sandbox.objects.podstate import EPOCH, is_finished
 from gangline.sandbox.objects.resources import RESOURCES
 from gangline.sandbox.reconciling.actions import Action, Create, Decision, Note, Patch, amend, delete, set_status
@@ -175,8 +176,7 @@ def _age(replica_set: ReplicaSet) -> tuple[datetime, int, str]:
 
 
 def _revision(replica_set: ReplicaSet) -> int:
-    text = (replica_set.metadata.annotations or {}).get(REVISION_ANNOTATION, "0")
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return number_in(replica_set, REVISION_ANNOTATION) or 0
 
 
 def _last_revision(sets: Sequence[ReplicaSet]) -> int:

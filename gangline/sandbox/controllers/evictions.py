@@ -78,7 +78,7 @@ def _left_s(pod: RunPod, node: RunNode, world: World) -> float | None:
         if matching and not limits:
             continue
         stay_s = max(min(limits), 0) / world.pace.speed if limits else 0.0
-        left.append(((taint.time_added or world.now) + timedelta(seconds=stay_s) - world.now).total_seconds())
+        left.append(stay_s - (world.now - (taint.time_added or world.now)).total_seconds())
     return min(left, default=None)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from gangline.sandbox.objects.core import RunPod
+from gangline.sandbox.objects.meta import number_in
 
 INDEXED: Final = "Indexed"
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
@@ -15,8 +16,7 @@ _ENVIRONMENT: Final = {
 
 def index_of(pod: RunPod) -> int | None:
     """Read the pod's index; None if it has none."""
-    text = (pod.metadata.annotations or {}).get(COMPLETION_INDEX, "")
-    return int(text) if text.isascii() and text.isdigit() else None
+    return number_in(pod, COMPLETION_INDEX)
 
 
 def template_for(template: dict[str, Any], job_name: str, index: int) -> dict[str, Any]:

@@ -209,7 +209,7 @@ def _until_deadline(job: Job, world: World) -> float | None:
 
 def _left_s(since: datetime, seconds: float, world: World) -> float:
     """Seconds that are left of so many that the Job names."""
-    return (since + timedelta(seconds=seconds / world.pace.speed) - world.now).total_seconds()
+    return seconds / world.pace.speed - (world.now - since).total_seconds()
 
 
 def _status(job: Job, count: Count, verdict: Condition | None, now: datetime) -> JobStatus:

@@ -1,7 +1,7 @@
 """The kubelets of all simulated nodes, as one: what to write next for a pod or a node.
 
 `Kubelets` decides and keeps only what a restart finds again in the API: which pods were accepted, and since when
-(to a fraction of a second). `kubelets.run_kubelets` connects it with an API server, the sandbox's or any other.
+(to a fraction of a second). `run.run_kubelets` connects it with an API server, the sandbox's or any other.
 """
 
 import math

@@ -1,5 +1,6 @@
 """What every object has, as far as kubelets and controllers read it."""
 
+import re
 from typing import Protocol
 
 from msgspec import Struct
@@ -32,3 +33,9 @@ class Thing(Struct, frozen=True, kw_only=True, rename="camel"):
     """An object of any kind: its metadata alone."""
 
     metadata: Meta = Meta()
+
+
+def number_in(thing: Identified, annotation: str) -> int | None:
+    """Read a number from an annotation; None where there is none of up to nine digits."""
+    text = (thing.metadata.annotations or {}).get(annotation, "")
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else None

@@ -71,11 +71,7 @@ class Reconciler(Generic[K]):
             try:
                 again_in_s = await self._reconcile(key)
                 self._failures.pop(key, None)
-            except (
-                ApiError,
-                ValueError,
-                ArithmeticError,
-            ) as error:  # no time holds some of the figures that users give
+            except (ApiError, ValueError, ArithmeticError, LookupError) as error:  # odd figures and shapes
                 again_in_s = self._retry_in(key, error)
             self._queue.done(key)
             if again_in_s is not None:
@@ -92,7 +88,7 @@ class Reconciler(Generic[K]):
                 continue
         return key
 
-    def _retry_in(self, key: K, error: ApiError | ValueError | ArithmeticError) -> float:
+    def _retry_in(self, key: K, error: Exception) -> float:
         attempt = self._failures.get(key, 0) + 1
         self._failures[key] = attempt
         if not isinstance(error, Conflict):

@@ -15,6 +15,7 @@ from gangline.sandbox.apiserver.verbs.updates import is_held
 from gangline.sandbox.apiserver.verbs.verbs import Verbs
 from gangline.sandbox.timestamps import timestamp
 
+_LONGEST_S = 10**9  # what is longer is no date any more
 _COLLECTORS_FINALIZERS = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"], "Background": []}
 
 
@@ -98,7 +99,7 @@ def _marked(verbs: Verbs, kind: Kind, old: Object, grace_s: int, finalizers: lis
     before_s = metadata.get("deletionGracePeriodSeconds") or 0
     is_first = not metadata.get("deletionTimestamp")
     if is_first or grace_s < before_s:
-        metadata["deletionTimestamp"] = timestamp(verbs.state.now() + timedelta(seconds=grace_s))
+        metadata["deletionTimestamp"] = timestamp(verbs.state.now() + timedelta(seconds=min(grace_s, _LONGEST_S)))
         metadata["deletionGracePeriodSeconds"] = grace_s
     if is_first and "generation" in metadata:
         metadata["generation"] += 1

@@ -1,6 +1,6 @@
 """Watches: the log as a stream of JSON lines.
 
-`lines` is synchronous and pure over the store; the server sends what it makes. A watch with selectors reports an
+`Watch` is synchronous and pure over the store; the server sends what it makes. A watch with selectors reports an
 object that stops matching as DELETED and one that begins to match as ADDED, as the real server's cache does.
 """
 

@@ -105,6 +105,10 @@ def test_what_is_no_schedule_is_an_error() -> None:
         decided(cron_job(schedule="often"))
 
 
+def test_a_deadline_as_long_as_can_be_is_none() -> None:
+    assert created(decided(cron_job(startingDeadlineSeconds=2**63 - 1))) == created(decided(cron_job()))
+
+
 @pytest.mark.parametrize("name", ["Mars/Olympus", "\ud7ff", "../x", "Europe", "a\0b"])
 def test_what_is_no_time_zone_is_an_error(name: str) -> None:
     with pytest.raises(ValueError, match="unknown time zone"):

@@ -196,6 +196,12 @@ def test_deadline_ends_the_job() -> None:
     assert deleted(late) == ["a"]
 
 
+def test_a_deadline_as_long_as_can_be_is_none() -> None:
+    bench = Bench(job("sums", activeDeadlineSeconds=2**63 - 1, status={"startTime": timestamp(NOW)}), mine("a"))
+
+    assert (deleted(bench.decide()), bench.decide().again_in_s) == ([], 2.0**63)
+
+
 def test_ended_job_is_left_alone_until_its_time_to_live_is_over() -> None:
     complete = {"type": "Complete", "status": "True", "lastTransitionTime": timestamp(NOW)}
 

@@ -90,6 +90,9 @@ def test_taints_follow_conditions(seen: RunNode, expected: list[tuple[str, str]]
         pytest.param(
             ({"key": NOT_READY, "operator": "Exists", "tolerationSeconds": 300},), 300, True, None, id="until then"
         ),
+        pytest.param(
+            ({"key": NOT_READY, "operator": "Exists", "tolerationSeconds": 2**63 - 1},), 0, False, 2.0**63, id="ages"
+        ),
         pytest.param(({"key": "other", "operator": "Exists"},), 0, True, None, id="tolerates something else"),
     ],
 )

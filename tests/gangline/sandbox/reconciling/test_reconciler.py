@@ -120,16 +120,16 @@ async def test_one_failed_write_does_not_keep_the_others_from_being_made(client:
 
 
 @pytest.mark.parametrize(
-    "failure", [NotFound("not yet"), ValueError("no schedule"), OverflowError("too far")], ids=repr
+    "error", [NotFound("not yet"), ValueError("no number"), OverflowError("too far away"), KeyError("uid")], ids=repr
 )
-async def test_failed_key_comes_back_and_others_go_on(failure: Exception) -> None:
+async def test_failed_key_comes_back_and_others_go_on(error: Exception) -> None:
     calls: list[str] = []
     finished = asyncio.Event()
 
     async def reconcile(key: str) -> float | None:
         calls.append(key)
         if key == "bad" and calls.count("bad") < 3:
-            raise failure
+            raise error
         if calls.count("bad") == 3 and "good" in calls:
             finished.set()
         return None

@@ -30,6 +30,13 @@ async def test_a_bound_pod_waits_for_its_kubelet(rest: Rest) -> None:
     assert (await rest.get(f"{PODS}/a")).status == 404
 
 
+async def test_a_grace_period_may_be_longer_than_there_are_dates(rest: Rest) -> None:
+    await rest.post(PODS, pod(nodeName="n"))
+    marked = await rest.delete(f"{PODS}/a", gracePeriodSeconds=str(2**63 - 1))
+
+    assert (marked.status, marked.body["metadata"]["deletionGracePeriodSeconds"]) == (200, 2**63 - 1)
+
+
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 async def test_a_finished_pod_goes_at_once(rest: Rest, phase: str) -> None:
     await rest.post(PODS, pod(nodeName="n"))
