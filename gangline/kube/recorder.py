@@ -77,6 +77,7 @@ class EventRecorder:
         self._recorded = asyncio.Event()
         self._writing = asyncio.Lock()
         self._observer = observer or IgnoredEvents()
+        self._told: dict[str, set[type[ApiError]]] = {}
 
     def __len__(self) -> int:
         """Return how many Events wait to be written."""
@@ -156,7 +157,15 @@ class EventRecorder:
             if not self._log.failed(occurrence, error, self._clock.now(), self._jitter()):
                 self._observer.dropped()
                 if not is_ending(error):
-                    log.warning("event_not_written", reason=occurrence.reason, error=str(error))
+                    self._complain(occurrence, error)
         else:
             self._observer.written()
+            self._told.pop(occurrence.regarding.namespace, None)
             self._log.written(occurrence, self._clock.now())
+
+    def _complain(self, occurrence: Occurrence, error: ApiError) -> None:
+        """Warn of the first of a kind, until one is written in the namespace: rights that lack are lacking for all."""
+        told = self._told.setdefault(occurrence.regarding.namespace, set())
+        say = log.debug if type(error) in told else log.warning
+        told.add(type(error))
+        say("event_not_written", reason=occurrence.reason, error=str(error))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from gangline.base.clock import ManualClock
 from gangline.kube.client import Client, connect
@@ -149,6 +150,18 @@ async def test_what_is_refused_or_given_up_is_counted(
 
     assert (counted.fates, len(recorder)) == ({"dropped": 1}, 0)
     assert len(server.notes) == (5 if status == 503 else 1)
+
+
+async def test_one_warning_stands_for_all_that_are_refused_alike(client: Client, server: EventServer) -> None:
+    recorder = recorder_of(client)
+    with capture_logs() as logs:
+        for status in (403, 403, 422, 403, 201, 403, 403):
+            server.status = status
+            record(recorder, f"number {len(server.notes)}")
+            await recorder.flush(DEADLINE_S)
+
+    assert len(server.notes) == 7
+    assert [entry["error"][:3] for entry in logs if entry["log_level"] == "warning"] == ["403", "422", "403"]
 
 
 async def test_what_has_no_room_is_dropped_and_counted(client: Client, counted: Counted) -> None:
