@@ -22,7 +22,7 @@ def prepare(write: Write) -> None:
     write.new["status"] = {
         "acceptedNames": {"plural": "", "kind": ""},
         "conditions": None,
-        "storedVersions": [version["name"] for version in spec.get("versions", []) if version.get("storage")],
+        "storedVersions": [version.get("name") for version in spec.get("versions") or () if version.get("storage")],
     }
 
 
@@ -45,23 +45,26 @@ def _condition(type_: str, reason: str, message: str, now: str) -> Object:
 
 def broken_rules(write: Write) -> Iterator[Cause]:
     """Name what is wrong with a definition."""
-    spec, name = write.new["spec"], write.new["metadata"]["name"]
+    spec, name = write.new.get("spec") or {}, write.new["metadata"]["name"]
+    versions = spec.get("versions") or []
     for path in ("group", "names.plural", "names.singular", "names.kind", "names.listKind"):
         if not jsonpath.first(spec, path):
             yield Cause.required(f"spec.{path}")
-    if name != f"{spec['names'].get('plural')}.{spec['group']}":
+    if name != f"{jsonpath.first(spec, 'names.plural')}.{spec.get('group')}":
         yield Cause.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
-    if sum(bool(version.get("storage")) for version in spec["versions"]) != 1:
+    if sum(bool(version.get("storage")) for version in versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        yield Cause.invalid("spec.versions", spec["versions"], detail)
+        yield Cause.invalid("spec.versions", versions, detail)
     if not write.new["status"].get("storedVersions"):
         yield Cause.invalid("status.storedVersions", None, "must have at least one stored version")
-    for index, version in enumerate(spec["versions"]):
+    for index, version in enumerate(versions):
+        if not version.get("name"):
+            yield Cause.required(f"spec.versions[{index}].name")
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is None:
             yield Cause.required(f"spec.versions[{index}].schema.openAPIV3Schema")
         elif not schema.get("type"):
-            path = "spec.validation" if len(spec["versions"]) == 1 else f"spec.versions[{index}].schema"
+            path = "spec.validation" if len(versions) == 1 else f"spec.versions[{index}].schema"
             yield Cause.required(f"{path}.openAPIV3Schema.type", "must not be empty at the root")
     yield from changed(write, "spec.group", "spec.scope", "spec.names.plural", "spec.names.kind")
 

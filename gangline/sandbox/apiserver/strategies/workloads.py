@@ -52,7 +52,7 @@ def _template(item: Object) -> Object:
 
 
 def _broken_job_rules(write: Write) -> Iterator[Cause]:
-    spec, pod_spec = write.new["spec"], _template(write.new).get("spec") or {}
+    spec, pod_spec = write.new.get("spec") or {}, _template(write.new).get("spec") or {}
     if not spec.get("manualSelector") and set(_wanted(spec)) != {_JOB_UID_LABELS[0]}:
         yield Cause.invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated")
     yield from spec_problems(pod_spec, "spec.template.spec")

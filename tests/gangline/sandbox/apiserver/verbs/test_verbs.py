@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.rest import POD_GROUPS, PODS, Rest, pod
+from tests.support.rest import DEFINITIONS, POD_GROUPS, PODS, Rest, pod
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
 def config_map(name: str = "a", **more: Any) -> dict[str, Any]:
@@ -278,5 +279,26 @@ async def test_null_stands_for_the_kind_of_the_url(rest: Rest) -> None:
 
 async def test_a_workload_without_a_spec_is_invalid(rest: Rest) -> None:
     refused = await rest.post(DEPLOYMENTS, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}})
+
+    assert refused.verdict[:2] == (422, "Invalid")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [None, {}, {"names": {}}, {"versions": [{"storage": True, "served": True}]}, {"group": "x.io", "versions": [{}]}],
+    ids=["none", "empty", "names", "version", "group"],
+)
+async def test_half_a_definition_is_invalid(rest: Rest, spec: dict[str, Any] | None) -> None:
+    body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "a.x.io"}}
+    refused = await rest.post(DEFINITIONS, body if spec is None else {**body, "spec": spec})
+
+    assert refused.verdict[:2] == (422, "Invalid")
+
+
+async def test_a_job_keeps_its_spec(rest: Rest) -> None:
+    template = {"spec": {**pod()["spec"], "restartPolicy": "Never"}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": template}}
+    await rest.post(JOBS, job)
+    refused = await rest.patch(f"{JOBS}/a", {"spec": None})
 
     assert refused.verdict[:2] == (422, "Invalid")
