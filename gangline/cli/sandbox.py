@@ -1,6 +1,7 @@
 """`gangline sandbox`: a small Kubernetes in this process, until Ctrl-C."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -20,10 +21,19 @@ if TYPE_CHECKING:
     from gangline.sandbox.cluster import Sandbox
 
 GRACE_S: Final = 5.0
+FASTEST: Final = 1e6
+
+
+def _refuse_nan(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    if math.isnan(value):
+        raise click.BadParameter("nan is no number")
+    return value
 
 
 @click.command()
-@click.option("--nodes", default=3, show_default=True, metavar="N", help="How many equal nodes.")
+@click.option(
+    "--nodes", default=3, show_default=True, metavar="N", type=click.IntRange(min=0), help="How many equal nodes."
+)
 @click.option("--cpu", default="8", show_default=True, metavar="QUANTITY", help="CPU of each node.")
 @click.option("--memory", default="32Gi", show_default=True, metavar="QUANTITY", help="Memory of each node.")
 @click.option(
@@ -50,7 +60,8 @@ GRACE_S: Final = 5.0
     "--speed",
     default=1.0,
     show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0, min_open=True, max=FASTEST),
+    callback=_refuse_nan,
     metavar="N",
     help="How many times faster pods, deadlines, tolerations and schedules are than they say, to try long jobs.",
 )

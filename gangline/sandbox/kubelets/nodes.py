@@ -82,9 +82,11 @@ def checked(groups: tuple[NodeGroup, ...]) -> tuple[NodeGroup, ...]:
     for group in groups:
         for resource, quantity in group.allocatable.items():
             try:
-                amount_of(resource, quantity)
+                amount = amount_of(resource, quantity)
             except ValueError as error:
                 raise ClusterFileError(f"nodes {group.name!r}, allocatable {resource}: {error}") from error
+            if amount < 0:
+                raise ClusterFileError(f"nodes {group.name!r}, allocatable {resource}: {quantity} is less than nothing")
     names = Counter(name for group in groups for name in group.node_names)
     if doubled := sorted(name for name, times in names.items() if times > 1):
         raise ClusterFileError(f"node names must differ, these repeat: {', '.join(doubled)}")

@@ -71,11 +71,14 @@ def test_commands_and_options_are_completed() -> None:
     [
         (["sandbxo"], "No such command 'sandbxo'"),
         (["sandbox", "--speed", "0"], "0.0 is not in the range"),
+        (["sandbox", "--speed", "nan"], "nan is no number"),
+        (["sandbox", "--speed", "inf"], "inf is not in the range"),
+        (["sandbox", "--nodes", "-1"], "-1 is not in the range"),
         (["sandbox", "--port", "70000"], "70000 is not in the range"),
         (["sandbox", "--cluster", "/no/such/file"], "does not exist"),
         (["sandbox", "--nodes", "3", "--cluster", __file__], "--nodes and --cluster exclude each other"),
     ],
-    ids=["command", "speed", "port", "file", "both"],
+    ids=["command", "speed", "no speed", "speed without end", "nodes", "port", "file", "both"],
 )
 def test_bad_words_get_one_clear_line(words: list[str], complaint: str) -> None:
     result = CliRunner().invoke(main, words)

@@ -353,6 +353,7 @@ async def test_cluster_file_says_which_nodes_there_are(tmp_path: Path) -> None:
     [
         pytest.param("nodes: [{name: a, cpus: 3}]", "cpus", id="unknown field"),
         pytest.param("nodes: [{name: a, allocatable: {cpu: lots}}]", "nodes 'a', allocatable cpu", id="quantity"),
+        pytest.param("nodes: [{name: a, allocatable: {cpu: -1}}]", "less than nothing", id="negative quantity"),
         pytest.param("nodes: [{name: a}, {name: a}]", "these repeat: a", id="repeated"),
         pytest.param("nodes: [{name: A B}]", "name", id="illegal name"),
         pytest.param("nodes: {", "cluster.yaml", id="no YAML"),
