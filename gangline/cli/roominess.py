@@ -70,7 +70,11 @@ def shape_of(
 ) -> Shape:
     """Read the options. Raises ShapeError."""
     asks = {name: value for name, value in (("cpu", cpu), ("memory", memory)) if value is not None}
-    asks |= dict(_pair(text, "--request", "nvidia.com/gpu=1") for text in requests)
+    for text in requests:
+        name, value = _pair(text, "--request", "nvidia.com/gpu=1")
+        if name in asks:
+            raise ShapeError(f"{name} is asked for twice, with {asks[name]} and {value}")
+        asks[name] = value
     rules = NodeRules(
         selector=tuple(sorted({_pair(one, "--selector", "pool=gpu") for text in selector for one in text.split(",")})),
         tolerations=tuple(Toleration(key=key, operator="Exists") for key in sorted(set(tolerations))),
@@ -111,7 +115,7 @@ def report_on(survey: Survey, shape: Shape) -> Report:
         return Report(nodes=tuple(_row(floor.ledgers[name], None) for name in shown))
     standings = {one.node: one for one in floor.standings(shape.member)}
     found = tuple(_row(floor.ledgers[name], standings[name]) for name in shown)
-    largest, text = sum(row.members or 0 for row in found), asked(shape.member)
+    largest, text = sum(row.members or 0 for row in found), asked(shape.member) or "no requests"
     return Report(nodes=found, shape=text, largest_gang=largest, summary=_summary(largest, text, found))
 
 

@@ -66,7 +66,7 @@ def _of_gang(
         yield error(
             workloads[0].document,
             Rule.GANG_TOO_LARGE,
-            f"{minimum} members with {asked(member_class)} must start together, and the cluster has room for {room}, "
+            f"{minimum} members with {asked(member_class) or 'no requests'} must start together, and the cluster has room for {room}, "
             "even empty",
             "lower minMember, ask for less, or add nodes",
         )

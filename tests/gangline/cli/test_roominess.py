@@ -1,12 +1,15 @@
 """The largest gang of a shape is what a scheduler would start, and not one member more."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gangline.cli.cluster.rehearsal import rehearse
-from gangline.cli.roominess import report_on, shape_of
+from gangline.cli.cluster.survey import Survey
+from gangline.cli.roominess import ShapeError, report_on, shape_of
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 from gangline.contract.node import Node, Taint
 from gangline.contract.pod import Pod
@@ -60,3 +63,14 @@ def test_the_largest_gang_starts_and_a_larger_one_does_not(
 
     assert bound(largest) == largest
     assert bound(largest + 1) == 0
+
+
+def test_a_resource_cannot_be_asked_for_twice() -> None:
+    with pytest.raises(ShapeError, match="cpu is asked for twice, with 2 and 1"):
+        shape_of("2", None, ("cpu=1",), (), ())
+
+
+def test_a_member_that_asks_for_nothing_is_said_to() -> None:
+    report = report_on(Survey(at=datetime.now(UTC)), shape_of("0", None, (), (), ()))
+
+    assert report.summary == "Not one member with no requests would fit now on 0 nodes."
