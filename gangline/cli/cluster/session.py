@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -21,6 +22,7 @@ from gangline.service.process_settings import NAMESPACE_FILE
 
 T = TypeVar("T")
 
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 USER_AGENT: Final = "gangline-cli"
 _NAME_ONE: Final = "Name a kubeconfig with --kubeconfig or $KUBECONFIG."
 
@@ -74,13 +76,17 @@ def no_crd() -> str:
 def namespace_of(access: Access, given: str | None) -> str:
     """Return the namespace to look at: the one given, else the context's, else that of our pod, else default.
 
-    Raises Failure where a kubeconfig cannot be read.
+    Raises Failure where a kubeconfig cannot be read, or what it is called cannot be a namespace.
     """
-    if given:
-        return given
-    if not _files(access) and NAMESPACE_FILE.exists():
-        return NAMESPACE_FILE.read_text(encoding="utf-8").strip()
-    return _context_namespace(_kubeconfigs(access), access.context) or "default"
+    namespace = given or _own_namespace(access) or _context_namespace(_kubeconfigs(access), access.context) or "default"
+    if not _NAMESPACE.fullmatch(namespace):
+        raise Failure(f"{namespace!r} is no name of a namespace: that has lowercase letters, digits and - only")
+    return namespace
+
+
+def _own_namespace(access: Access) -> str:
+    is_pod = not _files(access) and NAMESPACE_FILE.exists()
+    return NAMESPACE_FILE.read_text(encoding="utf-8").strip() if is_pod else ""
 
 
 def context_names(access: Access) -> list[str]:

@@ -392,6 +392,17 @@ def test_a_broken_kubeconfig_is_one_error_that_says_what_is_wrong(
     assert "Name a kubeconfig" in result.stderr
 
 
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "A", "a\nb", "-a"], ids=repr)
+@pytest.mark.parametrize("words", [("status",), ("why", "g")], ids=" ".join)
+def test_what_is_no_namespace_is_asked_of_nobody(words: tuple[str, ...], name: str, tmp_path: Path) -> None:
+    result = invoke(
+        *words, f"--namespace={name}", "--kubeconfig", write_kubeconfig(tmp_path / "c", "http://127.0.0.1:9")
+    )
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"error: {name!r} is no name of a namespace" in result.stderr
+
+
 def scripted(views: Answer, *, schedulers: int = 1) -> ScriptedApi:
     """An API server with pods of the scheduler, which answer so through the proxy, and a gang that waits."""
     lists = {
