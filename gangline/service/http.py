@@ -1,11 +1,13 @@
 """The HTTP endpoints of a service: /healthz, /readyz, /metrics and /debug/<name>."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Struct
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
@@ -18,8 +20,17 @@ Debug = Callable[[web.Request], Awaitable[object]]
 
 PAGE_LIMIT: Final = 1000
 """How many objects a debug page shows unless it is asked for more."""
+_LONGEST_NUMBER: Final = 18
 SHUTDOWN_S: Final = 2.0
 """How long open requests may take when the server stops; aiohttp's default is a minute."""
+
+
+_SERVER_LOG: Final = logging.getLogger("aiohttp.server")
+
+
+def _is_our_fault(record: logging.LogRecord) -> bool:
+    """Keep quiet of what is no HTTP: whoever scans ports would fill the log with tracebacks. The answer is 400."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 class HttpServer:
@@ -46,7 +57,8 @@ class HttpServer:
         application.router.add_get("/metrics", make_aiohttp_handler(registry))
         for name, answer in debug.items():
             application.router.add_get(f"/debug/{name}", _debug(answer))
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_S)
+        _SERVER_LOG.addFilter(_is_our_fault)
+        self._runner = web.AppRunner(application, access_log=None, logger=_SERVER_LOG, shutdown_timeout=SHUTDOWN_S)
 
     @property
     def port(self) -> int:
@@ -83,7 +95,7 @@ def page_of(request: web.Request) -> Page:
     """Read `?namespace=&name=&limit=`. Raises HTTPBadRequest for a limit that is none."""
     query = request.query
     limit = query.get("limit", str(PAGE_LIMIT))
-    if not limit.isdecimal() or not int(limit):
+    if not (limit.isdecimal() and len(limit) <= _LONGEST_NUMBER and int(limit)):
         raise web.HTTPBadRequest(text=f"limit={limit}: wanted a number from 1\n")
     return Page(namespace=query.get("namespace"), name=query.get("name"), limit=int(limit))
 

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -98,7 +99,7 @@ def test_a_debug_page_is_asked_for_some_objects(query: dict[str, str], expected:
     assert page_of(make_mocked_request("GET", str(URL("/debug/gangs").with_query(query)))) == expected
 
 
-@pytest.mark.parametrize("limit", ["", "0", "-1", "many", "1.5"])
+@pytest.mark.parametrize("limit", ["", "0", "-1", "many", "1.5", "9" * 5000], ids=lambda limit: limit[:9])
 def test_a_limit_that_is_none_is_refused(limit: str) -> None:
     with pytest.raises(web.HTTPBadRequest) as refused:
         page_of(make_mocked_request("GET", f"/debug/gangs?limit={limit}"))
@@ -114,6 +115,34 @@ async def test_what_is_not_served(
 ) -> None:
     async with session.request(method, url + path) as answer:
         assert answer.status == status
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02", b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n"],
+    ids=["version", "TLS", "long"],
+)
+async def test_what_is_no_http_is_answered_and_not_logged(
+    process: Process, caplog: pytest.LogCaptureFixture, sent: bytes
+) -> None:
+    async with process.server() as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(sent)
+        answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    assert answer.startswith((b"HTTP/1.0 400 ", b"HTTP/1.1 400 "))
+    assert not caplog.records
+
+
+async def test_what_goes_wrong_in_an_answer_is_logged(
+    url: str, session: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with session.get(f"{url}/debug/broken") as answer:
+        await answer.read()
+
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["broken"]
 
 
 async def test_a_taken_port_is_one_clear_error(process: Process) -> None:
