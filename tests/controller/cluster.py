@@ -85,8 +85,11 @@ class Cluster:
         return await self.until(lambda group: group.status.phase == phase, key)
 
     async def quiesce(self, namespace: str = "default") -> None:
-        """Wait until everything asked for before has been reconciled: with one worker, a newcomer comes last."""
-        name = f"newcomer-{len(self.seen)}"
+        """Wait until everything asked for before has been reconciled: with one worker, a newcomer comes last.
+
+        A controller that has only begun asks for all groups in the order of their names: it is the last there too.
+        """
+        name = f"zz-newcomer-{len(self.seen)}"
         await self.create_group(name, namespace=namespace)
         await self.until_phase("Pending", Key(namespace, name))
 
