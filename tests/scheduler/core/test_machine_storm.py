@@ -278,7 +278,15 @@ class Storm(RuleBasedStateMachine):
             faults += [f"{order}: {fault}" for fault in self._faults_of_bind(bind, retried=self._is_retry(bind))]
         if order.nothing_bound:
             faults += self._faults_of_quorum(order)
-        return faults
+        return [*faults, *self._faults_at_birth(order)]
+
+    def _faults_at_birth(self, order: BindGang) -> list[str]:
+        """Say why a new order would not be sent: it would be given again and again, for ever."""
+        overtaken = self.scheduler.overtaken
+        reasons = [overtaken.bind(bind, order.gang) for bind in order.binds]
+        if order.nothing_bound:
+            reasons.append(overtaken.plan(order))
+        return [f"{order}: {reason} from the start" for reason in reasons if reason is not None]
 
     def _is_retry(self, bind: Bind) -> bool:
         return self.scheduler._cache.intents[bind.uid].reads > 0
