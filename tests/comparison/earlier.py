@@ -31,7 +31,6 @@ EARLIER: Final[dict[int, tuple[Known, ...]]] = {
             "A write to the status that changes nothing, but for a spec that does not count there, is a new version.",
             {"groups/status-spec": ("body",), "groups/watched": ("body",)},
         ),
-        Known("A watch that ends sends no bookmark at its end.", {"watches/initial": ("body",)}),
     )
 }
 """By minor version."""

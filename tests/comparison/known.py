@@ -40,7 +40,7 @@ KNOWN: Final[tuple[Known, ...]] = (
     ),
     Known(
         "A bookmark says how far the stream is; clients read nothing else of it, and the rest is Go's empty struct.",
-        {"watches/initial": tuple(f"body[{index}].object.{part}" for index in (1, 2) for part in ("spec", "status"))},
+        {"watches/initial": ("body[1].object.spec", "body[1].object.status")},
     ),
     Known(
         "The wording rests on names and layouts of Go types, on how often a rule is asked, or on the bytes as they came.",

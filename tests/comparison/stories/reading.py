@@ -71,7 +71,6 @@ WATCHES: Final = story(
     watch("by-name", "pods", "a", fieldSelector="metadata.name=b"),
     watch("one", "pods/b", "a"),
     watch("from-now", "pods"),
-    watch("from-zero", "pods", resourceVersion="0"),
     watch("initial", "pods", sendInitialEvents="true", resourceVersionMatch="NotOlderThan", allowWatchBookmarks="true"),
     watch("initial-without-match", "pods", sendInitialEvents="true"),
     watch("initial-without-bookmarks", "pods", sendInitialEvents="true", resourceVersionMatch="NotOlderThan"),
@@ -82,6 +81,9 @@ WATCHES: Final = story(
     watch("odd-field", "pods", fieldSelector="spec.color=red"),
     watch("old", "pods", resourceVersion="1"),
     watch("pod-groups", "podgroups"),
+    # From version 0 a watch may begin with any past: only after others have shown what has happened is it the newest.
+    get("b-is-there", "pods/b"),
+    watch("from-zero", "pods", resourceVersion="0"),
 )
 
 ROWS: Final = story(
