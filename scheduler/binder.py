@@ -39,6 +39,7 @@ class _Plan:
         self.gang = gang.gang
         self.step = step
         self.unanswered = len(gang.binds)
+        self.is_all_bound = True
         self.started = perf_counter()
         self.has_warned = False
 
@@ -252,7 +253,8 @@ class Binder:
             case _:
                 assert_never(result)
         plan.unanswered -= 1
-        if not plan.unanswered:
+        plan.is_all_bound = plan.is_all_bound and isinstance(result, Bound)
+        if not plan.unanswered and plan.is_all_bound:
             self._metrics.gang_bound.observe(perf_counter() - plan.started)
         self._answer(result)
 

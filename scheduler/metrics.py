@@ -126,7 +126,7 @@ class Metrics:
         )
         self.gang_bound = Histogram(
             f"{PREFIX}_gang_bound_seconds",
-            "Time from handing a gang's plan to the binder to the answer to its last bind.",
+            "Time from handing a gang's plan to the binder until all of it is bound.",
             registry=registry,
             buckets=GANG_SECONDS,
         )

@@ -40,7 +40,7 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
     ] = ""
     context: Annotated[str, Setting("Context of the kubeconfig; without it the current one.", metavar="NAME")] = ""
     scheduler_name: Annotated[
-        tuple[str, ...],
+        tuple[Annotated[str, Meta(min_length=1)], ...],
         Setting("Pods that name this scheduler (`spec.schedulerName`) are ours.", metavar="NAME"),
         Meta(min_length=1),
     ] = (DEFAULT_SCHEDULER_NAME,)

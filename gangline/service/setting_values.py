@@ -36,14 +36,17 @@ def legal(type_: Any) -> str:
     if named := choices(type_):
         return "one of " + ", ".join(named)
     plain = bare(type_)
-    words = {int: "a whole number", float: "a number"}.get(
-        plain, "a list of texts" if is_repeatable(type_) else "a text"
-    )
+    words = {int: "a whole number", float: "a number"}.get(plain, _texts(type_) if is_repeatable(type_) else "a text")
     return " ".join([words, *_bounds(type_)])
 
 
+def _texts(type_: Any) -> str:
+    item, *_ = get_args(bare(type_))
+    return "a list of texts, none of them empty," if _bounds(item) else "a list of texts"
+
+
 def _bounds(type_: Any) -> list[str]:
-    words = {"ge": "from", "gt": "above", "le": "up to", "lt": "below", "min_length": "of at least"}
+    words = {"ge": "from", "gt": "above", "le": "up to", "lt": "below", "min_length": "with at least"}
     metas = [note for note in get_args(type_)[1:] if isinstance(note, msgspec.Meta)]
     return [
         f"{word} {bound:g}"

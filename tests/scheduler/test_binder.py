@@ -55,6 +55,7 @@ async def binding(
     time_to_bind_s: Callable[[], float] = lambda: 60.0,
     plan_overtaken: Callable[[BindGang], str | None] = lambda _: None,
     bind_overtaken: Callable[[Bind, str], str | None] = lambda *_: None,
+    registry: CollectorRegistry | None = None,
 ) -> AsyncIterator[Harness]:
     results: asyncio.Queue[Result] = asyncio.Queue()
     async with (
@@ -67,6 +68,7 @@ async def binding(
             time_to_bind_s=time_to_bind_s,
             plan_overtaken=plan_overtaken,
             bind_overtaken=bind_overtaken,
+            registry=registry,
         ) as binder,
     ):
         yield Harness(binder, api, results)
@@ -81,11 +83,12 @@ async def working(
     time_to_bind_s: Callable[[], float],
     plan_overtaken: Callable[[BindGang], str | None] = lambda _: None,
     bind_overtaken: Callable[[Bind, str], str | None] = lambda *_: None,
+    registry: CollectorRegistry | None = None,
 ) -> AsyncIterator[Binder]:
     binder = Binder(
         client,
         results.put_nowait,
-        Metrics(CollectorRegistry()),
+        Metrics(registry or CollectorRegistry()),
         workers=workers,
         time_to_bind_s=time_to_bind_s,
         plan_overtaken=plan_overtaken,
@@ -197,6 +200,23 @@ async def test_an_unknown_first_bind_does_not_stop_the_rest(tmp_path: Path) -> N
         results = await harness.outcome(BindGang(gang="g", binds=binds("a", "b", "c"), nothing_bound=True), 3)
 
     assert kinds(results) == ["Unknown", "Bound", "Bound"]
+
+
+@pytest.mark.parametrize(
+    ("refused_pod", "observed"), [pytest.param("", 1, id="all-bound"), pytest.param("b", 0, id="in-part")]
+)
+async def test_only_a_plan_that_was_bound_whole_tells_how_long_that_takes(
+    tmp_path: Path, refused_pod: str, observed: int
+) -> None:
+    registry = CollectorRegistry()
+
+    def script(asked: Asked) -> Answer:
+        return status(404) if asked.path == BINDING.format(refused_pod) else status(201)
+
+    async with binding(script, tmp_path, registry=registry) as harness:
+        await harness.outcome(BindGang(gang="g", binds=binds("a", "b"), nothing_bound=True), 2)
+
+    assert registry.get_sample_value("gangline_scheduler_gang_bound_seconds_count") == observed
 
 
 async def test_a_refusal_inside_a_started_gang_stops_nobody(tmp_path: Path) -> None:

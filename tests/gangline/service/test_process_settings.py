@@ -39,9 +39,16 @@ def test_a_wrong_lease_is_refused(lease: str) -> None:
         read("--lease", lease)
 
 
-def test_a_scheduler_without_a_name_is_refused() -> None:
-    with pytest.raises(SettingsError, match="'' is not legal; legal is a list of texts of at least 1"):
-        load(Settings, [], {"GANGLINE_SCHEDULER_NAME": ""}, program="program", description="")
+@pytest.mark.parametrize(
+    ("options", "environ"),
+    [
+        pytest.param([], {"GANGLINE_SCHEDULER_NAME": ""}, id="no-name"),
+        pytest.param(["--scheduler-name", "gangline", "--scheduler-name", ""], {}, id="a-name-that-is-empty"),
+    ],
+)
+def test_a_scheduler_without_a_name_is_refused(options: list[str], environ: dict[str, str]) -> None:
+    with pytest.raises(SettingsError, match="legal is a list of texts, none of them empty, with at least 1"):
+        load(Settings, options, environ, program="program", description="")
 
 
 def test_the_lease_is_named_or_off_or_follows_the_own_namespace(tmp_path: Path) -> None:
