@@ -13,7 +13,7 @@ from tests.support import tools
 
 ROOT: Final = Path(__file__).parents[2]
 MANIFESTS: Final = ROOT / "manifests"
-COMPONENTS: Final = ("monitoring", "network-policy", "pdb-gangs", "upstream-crd")
+COMPONENTS: Final = ("disruption-budget", "monitoring", "network-policy", "pdb-gangs", "upstream-crd")
 OF_THE_OPERATOR: Final = {"PodMonitor": "podmonitors", "PrometheusRule": "prometheusrules"}
 DEADLINE_S: Final = 60.0
 
