@@ -9,6 +9,7 @@ import structlog
 
 from gangline.base.backoff import Backoff
 from gangline.base.clock import Clock
+from gangline.contract.meta import Key
 from gangline.kube.client import Client
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.connection import Lines
@@ -148,3 +149,19 @@ class Reflector(Generic[T]):
     def _tell(self, changes: list[Change[T]]) -> None:
         for change in changes:
             self._sink(change)
+
+
+def kept_in(seen: dict[Key, T], tell: Callable[[], object]) -> Callable[[Change[T]], None]:
+    """Return a sink that keeps the newest version of each object by its key, and tells after each change."""
+
+    def take(change: Change[T]) -> None:
+        match change:
+            case Observed(object=object_):
+                seen[object_.metadata.key] = object_
+            case Removed(key=key):
+                seen.pop(key, None)
+            case _:
+                pass
+        tell()
+
+    return take

@@ -17,12 +17,11 @@ from typing import Final, assert_never
 from msgspec.structs import replace
 
 from gangline.base.backoff import Backoff
-from gangline.contract.counting import need
 from gangline.contract.membership import GangKind
 from scheduler.core.cache import Cache, Intent, IntentState
 from scheduler.core.deadlines import Alarm, Deadlines, PodAlarm, Purpose
 from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Unknown
-from scheduler.core.gang import Gang, Standing, min_member_of, title
+from scheduler.core.gang import Gang, Standing, missing_of, title
 from scheduler.core.gangs import Gangs
 from scheduler.core.instructions import Announce, Bind, BindGang, GroupVersion, Instruction, ReadPod
 from scheduler.core.model.group import GroupFacts
@@ -177,8 +176,7 @@ class Binding:
             return True
         if gang.size(Standing.BOUND):
             return True
-        missing = need(min_member_of(gang, self._gangs.group_of(gang.key)), gang.counts)
-        return missing <= gang.size(Standing.WAITING)
+        return missing_of(gang, self._gangs.group_of(gang.key)) <= gang.size(Standing.WAITING)
 
     def _send_again(self, member: Member, intent: Intent) -> None:
         self._attempts += 1

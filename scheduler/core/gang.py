@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final
 
-from gangline.contract.counting import Counts, count, current_run, quorum
+from gangline.contract.counting import Counts, count, current_run, need, quorum
 from gangline.contract.membership import Budgeted, GangKey, GangKind, Shadow, newest_min_member
 from scheduler.core.cache import Intent, IntentState
 from scheduler.core.model.group import GroupFacts
@@ -219,6 +219,11 @@ def min_member_of(gang: Gang, group: GroupFacts | None) -> int:
     if gang.key.kind is GangKind.POD_GROUP:
         return quorum(group.min_member if group is not None else None)
     return quorum(gang.claimed_min_member)
+
+
+def missing_of(gang: Gang, group: GroupFacts | None) -> int:
+    """How many more members must be bound for the quorum; a member whose bind was sent counts as bound."""
+    return need(min_member_of(gang, group), gang.counts)
 
 
 def _counts_alike(old: Member, new: Member, standing: Standing) -> bool:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from gangline.contract.counting import need
 from gangline.contract.membership import GangKind
 from gangline.contract.ordering import Turn, turn_of
-from scheduler.core.gang import Gang, Standing, min_member_of, title
+from scheduler.core.gang import Gang, Standing, min_member_of, missing_of, title
 from scheduler.core.model.group import GroupFacts
 from scheduler.core.model.member import Said
 from scheduler.core.reasons import Reason
@@ -70,7 +70,7 @@ def lacks_quorum(gang: Gang, group: GroupFacts | None) -> int:
     """How many members a gang that has started lacks; 0 for one at quorum or not started."""
     if not gang.size(Standing.BOUND):
         return 0
-    return need(min_member_of(gang, group), gang.counts)
+    return missing_of(gang, group)
 
 
 def _no_group(gang: Gang) -> str:

@@ -1,8 +1,7 @@
 """What has happened to a plan since it was made: it may have waited for a worker, and the cluster goes on meanwhile."""
 
-from gangline.contract.counting import need
 from scheduler.core.cache import Cache
-from scheduler.core.gang import min_member_of
+from scheduler.core.gang import missing_of
 from scheduler.core.gangs import Gangs
 from scheduler.core.instructions import Bind, BindGang
 
@@ -34,5 +33,5 @@ class Overtaken:
         gang = self._gangs.gang_of(plan.binds[0].uid)
         if gang is None:
             return None
-        missing = need(min_member_of(gang, self._gangs.group_of(gang.key)), gang.counts)
+        missing = missing_of(gang, self._gangs.group_of(gang.key))
         return f"the gang now needs {missing} more" if missing else None

@@ -7,6 +7,7 @@ import pytest
 from gangline.sandbox.apiserver.faults import Cut, Delay, DropWatch, LostReply, Refuse, Rule, StallWatch
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import gang, nodes, pod, pod_group, pods
+from tests.support.outages import move_on_unseen
 from tests.support.proxy import Proxy
 from tests.support.services import eventually
 
@@ -100,20 +101,8 @@ async def test_watches_that_are_cut_in_the_middle_of_a_line() -> None:
 
 
 async def test_compaction_while_disconnected_is_a_new_list() -> None:
-    async with running_cluster(nodes(1, cpu="8")) as cluster, Proxy(cluster.url) as proxy:
-        await cluster.stop_all()
-        kubeconfig = proxy.kubeconfig(cluster.kubeconfig)
-        for name in ("scheduler", "controller"):
-            await cluster.start(name, kubeconfig=kubeconfig)
-        await cluster.create(*gang("old", 2), *gang("stays", 2))
-        await cluster.until(lambda: cluster.phase("old") == cluster.phase("stays") == "Running", "both run")
-
-        await proxy.shut()
-        for name in ("old-0", "old-1"):
-            await cluster.delete("Pod", name, grace_period_s=0)
-        await cluster.delete("PodGroup", "old")
-        await cluster.create(*gang("new", 6))
-        await cluster.until(lambda: len(cluster.of("new")) == 6 and not cluster.of("old"), "the cluster has moved on")
+    async with running_cluster(nodes(1, cpu="8"), services=()) as cluster, Proxy(cluster.url) as proxy:
+        await move_on_unseen(cluster, proxy)
         await cluster.admin("POST", "compact")
         await proxy.open()
 

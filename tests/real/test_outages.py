@@ -17,6 +17,7 @@ from tests.support.backends import ensure_pod_groups
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.controlplane import ControlPlane
 from tests.support.manifests import gang, nodes
+from tests.support.outages import move_on_unseen
 from tests.support.proxy import Proxy
 from tests.support.services import Service, eventually, start_task
 
@@ -87,17 +88,7 @@ async def test_an_api_server_that_dies_in_the_middle_of_binds_and_stays_away(pla
 
 async def test_what_etcd_has_forgotten_while_the_services_were_cut_off(plane: ControlPlane) -> None:
     async with running_cluster(nodes(1, cpu="8"), services=()) as cluster, Proxy(cluster.url) as proxy:
-        for name in SERVICES:
-            await cluster.start(name, kubeconfig=proxy.kubeconfig(cluster.kubeconfig))
-        await cluster.create(*gang("old", 2), *gang("stays", 2))
-        await cluster.until(lambda: cluster.phase("old") == cluster.phase("stays") == "Running", "both run")
-
-        await proxy.shut()
-        for name in ("old-0", "old-1"):
-            await cluster.delete("Pod", name, grace_period_s=0)
-        await cluster.delete("PodGroup", "old")
-        await cluster.create(*gang("new", 6))
-        await cluster.until(lambda: len(cluster.of("new")) == 6 and not cluster.of("old"), "the cluster has moved on")
+        await move_on_unseen(cluster, proxy)
         await plane.compact()
         await plane.restart_apiserver()
         await proxy.open()

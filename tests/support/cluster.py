@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import aiohttp
 import msgspec
@@ -25,9 +25,8 @@ from gangline.contract.node import Node
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.kube.client import Client, connect
-from gangline.kube.reflector import Change, Observed, Reflector, Removed
+from gangline.kube.reflector import Reflector, kept_in
 from gangline.kube.wire import resources
-from gangline.kube.wire.changes import HasMetadata
 from gangline.kube.wire.resources import (
     EVENTS,
     NODES,
@@ -46,7 +45,6 @@ from tests.support.services import DEADLINE_S, Process, Service, Task, eventuall
 NAMESPACE: Final = "default"
 QUICK: Final = Pace(lost_node_s=0.2, job_backoff_s=0.2)
 
-T = TypeVar("T", bound=HasMetadata)
 _BY_KIND: Final = {value.kind: value for value in vars(resources).values() if isinstance(value, Resource)}
 
 
@@ -98,24 +96,11 @@ class Cluster:
     def watching(self) -> list[Reflector[Any]]:
         """The watches behind the view, to be run."""
         return [
-            Reflector(self.client, PODS, Pod, self._taker(self.pods)),
-            Reflector(self.client, NODES, Node, self._taker(self.nodes)),
-            Reflector(self.client, POD_GROUPS, PodGroup, self._taker(self.groups)),
-            Reflector(self.client, EVENTS, RecordedEvent, self._taker(self.events)),
+            Reflector(self.client, PODS, Pod, kept_in(self.pods, self._changed.set)),
+            Reflector(self.client, NODES, Node, kept_in(self.nodes, self._changed.set)),
+            Reflector(self.client, POD_GROUPS, PodGroup, kept_in(self.groups, self._changed.set)),
+            Reflector(self.client, EVENTS, RecordedEvent, kept_in(self.events, self._changed.set)),
         ]
-
-    def _taker(self, seen: dict[Key, T]) -> Callable[[Change[T]], None]:
-        def take(change: Change[T]) -> None:
-            match change:
-                case Observed(object_):
-                    seen[object_.metadata.key] = object_
-                case Removed(key=key):
-                    seen.pop(key, None)
-                case _:
-                    return
-            self._changed.set()
-
-        return take
 
     def of(self, name: str) -> list[Pod]:
         """The pods of this PodGroup, ReplicaSet, Deployment or Job, or whose names begin so; those that go left out."""

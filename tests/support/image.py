@@ -1,7 +1,7 @@
 """An image built without a container engine: the steps of the Dockerfile are run in a directory.
 
-The directory stands for `/`: `/opt/gangline` is `<directory>/root/opt/gangline`, for all stages, one after the other, since
-a virtual environment knows its path. The base image is the Python that runs the tests. Wheels come from a cache.
+The directory stands for `/`: `/opt/gangline` is `opt/gangline` below its `root`, for all stages, one after the other, since a
+virtual environment knows its path. The base image is the Python that runs the tests. Wheels come from a cache.
 """
 
 import json

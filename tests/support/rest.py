@@ -133,6 +133,22 @@ class Rest:
             return Reply(response.status, response.headers, json.loads(text) if is_json else text)
 
 
+def new_event(namespace: str = "default", **more: Any) -> dict[str, Any]:
+    """An Event about a pod, in the newer form."""
+    return {
+        "metadata": {"name": "e"},
+        "regarding": {"kind": "Pod", "name": "a", "namespace": namespace},
+        "note": "hello",
+        "reason": "Scheduled",
+        "type": "Normal",
+        "action": "Binding",
+        "reportingController": "gangline",
+        "reportingInstance": "gangline-0",
+        "eventTime": "2026-11-30T10:00:00.000000Z",
+        **more,
+    }
+
+
 def pod(name: str = "a", *, labels: Mapping[str, str] | None = None, **spec: Any) -> dict[str, Any]:
     """A small pod."""
     metadata = {"name": name, **({"labels": dict(labels)} if labels else {})}

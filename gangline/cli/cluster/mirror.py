@@ -1,9 +1,9 @@
 """The mirror: a survey that follows the cluster."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from gangline.cli.cluster.survey import Survey
 from gangline.contract.meta import ApiObject, Key
@@ -12,11 +12,8 @@ from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.contract.policy import PodDisruptionBudget
 from gangline.kube.client import Client
-from gangline.kube.reflector import Change, Observed, Reflector, Removed
-from gangline.kube.wire.changes import HasMetadata
+from gangline.kube.reflector import Reflector, kept_in
 from gangline.kube.wire.resources import NODES, POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS, Resource
-
-T = TypeVar("T", bound=HasMetadata)
 
 _TYPES: dict[Resource, type[ApiObject]] = {
     PODS: Pod,
@@ -37,7 +34,7 @@ class Mirror:
                 client,
                 kind,
                 _TYPES[kind],
-                self._taker(self._seen[kind]),
+                kept_in(self._seen[kind], self.changed.set),
                 namespace=namespace if kind.namespaced else None,
             )
             for kind in kinds
@@ -52,16 +49,3 @@ class Mirror:
         """Return all as it is now."""
         pods, nodes, groups, budgets = (tuple(self._seen[kind].values()) for kind in _TYPES)
         return Survey(at=datetime.now(UTC), pods=pods, nodes=nodes, groups=groups, budgets=budgets)
-
-    def _taker(self, seen: dict[Key, T]) -> Callable[[Change[T]], None]:
-        def take(change: Change[T]) -> None:
-            match change:
-                case Observed(object=object_):
-                    seen[object_.metadata.key] = object_
-                case Removed(key=key):
-                    seen.pop(key, None)
-                case _:
-                    pass
-            self.changed.set()
-
-        return take

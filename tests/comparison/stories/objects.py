@@ -4,19 +4,9 @@ from typing import Any, Final
 
 from tests.comparison.stories.pods import RUNNING, container
 from tests.comparison.story import TABLE, delete, get, patch, post, put, story, watch
-from tests.support.rest import pod
+from tests.support.rest import new_event, pod
 
-EVENT: Final = {
-    "metadata": {"name": "e"},
-    "regarding": {"kind": "Pod", "name": "a", "namespace": "{ns}"},
-    "note": "hello",
-    "reason": "Scheduled",
-    "type": "Normal",
-    "action": "Binding",
-    "reportingController": "gangline",
-    "reportingInstance": "gangline-0",
-    "eventTime": "2001-01-01T10:00:00.000000Z",
-}
+EVENT: Final = new_event("{ns}", eventTime="2001-01-01T10:00:00.000000Z")
 CORE_EVENT: Final = {
     "metadata": {"name": "core"},
     "involvedObject": {"kind": "Pod", "name": "a", "namespace": "{ns}"},

@@ -11,9 +11,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from gangline.base.clock import ManualClock
+from gangline.contract.meta import Key, ObjectMeta
 from gangline.contract.pod import Pod
 from gangline.kube.client import connect
-from gangline.kube.reflector import Change, Observed, Progress, Reflector, Removed, Synced, Unreadable
+from gangline.kube.reflector import Change, Observed, Progress, Reflector, Removed, Synced, Unreadable, kept_in
 from gangline.kube.wire.resources import PODS
 from tests.support.scripted_server import Exchange, ScriptedServer, write_kubeconfig
 
@@ -308,3 +309,19 @@ async def test_a_full_stream_leaves_the_rest_of_the_process_its_turn(tmp_path: P
         await asyncio.gather(counter, return_exceptions=True)
 
     assert max(later - earlier for earlier, later in pairwise(turns)) <= 101
+
+
+def test_what_is_kept_is_the_newest_of_each_key_and_each_change_is_told() -> None:
+    seen: dict[Key, Pod] = {}
+    told: list[int] = []
+    take = kept_in(seen, lambda: told.append(len(seen)))
+    old, new = (Pod(metadata=ObjectMeta(name="a", namespace="ns", resource_version=version)) for version in "12")
+
+    changes: list[Change[Pod]] = [Observed(old), Observed(new), Synced(), Removed(old.metadata.key, "uid")]
+    for change in changes:
+        take(change)
+
+    assert told == [1, 1, 1, 0]
+    assert not seen
+    take(Observed(new))
+    assert seen == {new.metadata.key: new}

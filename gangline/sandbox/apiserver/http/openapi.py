@@ -11,7 +11,7 @@ import msgspec
 from gangline.sandbox.apiserver.http.discovery import VERSION, Document
 from gangline.sandbox.apiserver.kinds import Kind
 from gangline.sandbox.apiserver.registry import Registry
-from gangline.sandbox.apiserver.schema.shapes import OBJECT_META, definition_of, definitions, shape_of
+from gangline.sandbox.apiserver.schema.shapes import OBJECT_META, definition_of, definitions, references, shape_of
 
 _SCHEMAS = "#/components/schemas/"
 _INFO = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
@@ -91,18 +91,8 @@ def _schemas(kinds: list[Kind]) -> Document:
         schemas[name] = _shown(schema)
         if kind:
             schemas[name]["x-kubernetes-group-version-kind"] = [_identity(kind)]
-        waiting.extend(_references(schema))
+        waiting.extend(references(schema))
     return schemas
-
-
-def _references(schema: Any) -> list[str]:
-    match schema:
-        case {"$ref": str(name)}:
-            return [name]
-        case dict():
-            return [name for inner in schema.values() for name in _references(inner)]
-        case _:
-            return []
 
 
 def _shown(schema: Any) -> Any:

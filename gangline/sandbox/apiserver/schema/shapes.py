@@ -72,3 +72,14 @@ def item_key(item: Mapping[str, Any], keys: list[str], schema: Schema) -> tuple[
     """Return what identifies an item of a list map; absent keys have their defaults."""
     properties = schema.get("properties", {})
     return tuple((key, item.get(key, properties.get(key, {}).get("default"))) for key in sorted(keys))
+
+
+def references(schema: Any) -> list[str]:
+    """Return the names of the definitions that a schema refers to by itself."""
+    match schema:
+        case {"$ref": str(name)}:
+            return [name]
+        case dict():
+            return [name for inner in schema.values() for name in references(inner)]
+        case _:
+            return []

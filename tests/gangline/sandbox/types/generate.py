@@ -57,7 +57,7 @@ def generate() -> dict[str, Any]:
         name = waiting.pop()
         if name not in found:
             found[name] = _reduced(source[name], name)
-            waiting.extend(_references(found[name]))
+            waiting.extend(shapes.references(found[name]))
     return {"kinds": dict(sorted(roots.items())), "definitions": dict(sorted(found.items()))}
 
 
@@ -89,16 +89,6 @@ def _reduced(schema: dict[str, Any], name: str = "") -> dict[str, Any]:
 
 def _kept(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: schema[key] for key in _KEPT if key in schema}
-
-
-def _references(schema: Any) -> list[str]:
-    match schema:
-        case {"$ref": str(name)}:
-            return [name]
-        case dict():
-            return [name for inner in schema.values() for name in _references(inner)]
-        case _:
-            return []
 
 
 def lay_over(made: dict[str, Any]) -> None:

@@ -12,25 +12,10 @@ from gangline.sandbox.apiserver.strategies.events import expire
 from gangline.sandbox.apiserver.strategies.strategy import ClusterState
 from gangline.sandbox.apiserver.verbs.paths import Target
 from gangline.sandbox.apiserver.verbs.verbs import Verbs, WriteOptions
-from tests.support.rest import Rest
+from tests.support.rest import Rest, new_event
 
 OLD = "/api/v1/namespaces/default/events"
 NEW = "/apis/events.k8s.io/v1/namespaces/default/events"
-
-
-def new_event(**more: Any) -> dict[str, Any]:
-    return {
-        "metadata": {"name": "e"},
-        "regarding": {"kind": "Pod", "name": "a", "namespace": "default"},
-        "note": "hello",
-        "reason": "Scheduled",
-        "type": "Normal",
-        "action": "Binding",
-        "reportingController": "gangline",
-        "reportingInstance": "gangline-0",
-        "eventTime": "2026-11-30T10:00:00.000000Z",
-        **more,
-    }
 
 
 @pytest.mark.parametrize(

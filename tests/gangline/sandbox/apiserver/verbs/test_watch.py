@@ -3,7 +3,7 @@
 import pytest
 
 from gangline.sandbox.apiserver.server import ApiServer
-from tests.support.rest import PODS, Rest, pod
+from tests.support.rest import PODS, Rest, new_event, pod
 
 
 async def test_a_watch_from_a_revision_tells_what_came_after(rest: Rest) -> None:
@@ -133,18 +133,7 @@ async def test_initial_events_end_with_a_marked_bookmark(rest: Rest) -> None:
 
 
 async def test_events_show_in_the_version_that_is_watched(rest: Rest) -> None:
-    event = {
-        "metadata": {"name": "e"},
-        "regarding": {"kind": "Pod", "name": "a", "namespace": "default"},
-        "note": "hello",
-        "reason": "Scheduled",
-        "type": "Normal",
-        "action": "Binding",
-        "reportingController": "gangline",
-        "reportingInstance": "gangline-0",
-        "eventTime": "2026-11-30T10:00:00.000000Z",
-    }
-    created = await rest.post("/apis/events.k8s.io/v1/namespaces/default/events", event)
+    created = await rest.post("/apis/events.k8s.io/v1/namespaces/default/events", new_event())
     assert created.status == 201
 
     async with rest.watch("/api/v1/events", fieldSelector="involvedObject.name=a") as old:
