@@ -181,10 +181,9 @@ class Run:
 
     def _warnings(self, service: str, kind: str, name: str) -> list[Any]:
         field = "object" if service == "scheduler" else "name"
-        lines = map(msgspec.json.decode, self.processes[service].said().splitlines())
         return [
             line
-            for line in lines
+            for line in self.processes[service].records()
             if line["event"] == "object_unreadable"
             and line["kind"] == kind
             and (not name or line[field] in {name, f"{NAMESPACE}/{name}"})

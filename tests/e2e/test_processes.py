@@ -1,7 +1,6 @@
 """The services as processes: crashes, signals, leases, and settings that cannot be used."""
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
@@ -44,8 +43,7 @@ async def test_what_is_logged_of_a_gang_names_the_step_that_ordered_it() -> None
             await cluster.create(*gang("g", 2))
             await until_logged(process, "bind_refused")
             assert await process.terminate() == 0
-            lines = [json.loads(line) for line in process.said().splitlines()]
-    steps = {line["event"]: line["step"] for line in lines if "gang" in line}
+            steps = {line["event"]: line["step"] for line in process.records() if "gang" in line}
     assert steps["gang_planned"] == steps["bind_refused"] > 0
 
 

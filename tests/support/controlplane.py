@@ -24,6 +24,7 @@ import msgspec
 import trustme
 
 from tests.support import usage
+from tests.support.logs import records
 from tests.support.real_cluster import ADMIN, RealCluster
 from tests.support.supervised import ServerError, Supervised
 
@@ -137,8 +138,7 @@ class ControlPlane(RealCluster):
 
     def audit(self) -> list[dict[str, Any]]:
         """Every request so far, in the order in which they were answered."""
-        lines = (self.directory / "audit.log").read_bytes().splitlines()
-        return [msgspec.json.decode(line) for line in lines]
+        return records(self.directory / "audit.log")
 
     def check(self) -> None:
         """Raise ServerError if a server has ended by itself."""

@@ -19,6 +19,7 @@ from controller.settings import Settings as ControllerSettings
 from gangline.cli.walk.services import LOOPBACK, free_port
 from gangline.service import logging
 from scheduler.settings import Settings as SchedulerSettings
+from tests.support import logs
 from tests.support.supervised import end_with_parent
 
 ROOT: Final = Path(__file__).parents[2]
@@ -132,6 +133,10 @@ class Process(Struct):
     def said(self) -> str:
         """Its log so far."""
         return self.log.read_text(errors="replace")
+
+    def records(self) -> list[dict[str, Any]]:
+        """Its log so far, as what each line says."""
+        return logs.records(self.log)
 
     async def kill(self) -> None:
         """End it as a crash does."""
