@@ -13,19 +13,32 @@ _RULES: Final = "node rules"
 
 
 class Backlog:
-    """One entry for each gang, either queued or parked."""
+    """One entry for each gang, either queued or parked.
+
+    Gangs that do not fit stop nobody: where they are woken again before all were tried (`pause`), those that have
+    failed in this round let the others go first. A round ends when none of the others is left, or when as many were
+    taken as were queued at its first pause.
+    """
 
     def __init__(self) -> None:
         self._queued: dict[GangKey, OrderKey] = {}
         self._heap: list[tuple[OrderKey, GangKey]] = []
+        self._failed: set[GangKey] = set()
+        self._yielding: set[GangKey] = set()
+        self._later: dict[GangKey, OrderKey] = {}
+        self._left_in_round = 0
         self._parked: dict[GangKey, tuple[str, ...]] = {}
         self._waiting_for: dict[str, dict[GangKey, None]] = {}
 
     def queue(self, gang: GangKey, order: OrderKey) -> None:
         """Queue a gang, or move it to its new place; a parked one is parked no more."""
         self._unpark(gang)
-        if self._queued.get(gang) == order:
-            return
+        if gang in self._yielding:
+            self._later[gang] = order
+        elif self._queued.get(gang) != order:
+            self._put(gang, order)
+
+    def _put(self, gang: GangKey, order: OrderKey) -> None:
         self._queued[gang] = order
         heappush(self._heap, (order, gang))
         if len(self._heap) > 64 and len(self._heap) > 4 * len(self._queued):
@@ -34,6 +47,17 @@ class Backlog:
 
     def take(self) -> GangKey | None:
         """Take the first gang, None when none is queued."""
+        gang = self._first()
+        if gang is None:
+            self._end_round()
+            return self._first()
+        if self._yielding:
+            self._left_in_round -= 1
+            if self._left_in_round <= 0:
+                self._end_round()
+        return gang
+
+    def _first(self) -> GangKey | None:
         while self._heap:
             order, gang = heappop(self._heap)
             if self._queued.get(gang) == order:
@@ -41,12 +65,28 @@ class Backlog:
                 return gang
         return None
 
+    def pause(self) -> None:
+        """Take note that there is no time now for those that are queued: whoever has failed lets them go first."""
+        if not self._yielding:
+            self._left_in_round = self.queued
+        failed, self._failed = self._failed, set()
+        self._yielding |= failed
+        self._later.update((gang, self._queued.pop(gang)) for gang in failed if gang in self._queued)
+
+    def _end_round(self) -> None:
+        later, self._later = self._later, {}
+        self._failed.clear()
+        self._yielding.clear()
+        for gang, order in later.items():
+            self._put(gang, order)
+
     def park(self, gang: GangKey, wake: frozenset[Cause], resources: frozenset[str]) -> None:
         """Set a gang aside until something in `wake` happens; ROOM counts only in one of `resources`.
 
         A new node wakes whoever waits for room or rules. MEMBERS and TIME are for the caller to see to.
         """
         self.remove(gang)
+        self._failed.add(gang)
         topics = []
         if Cause.ROOM in wake:
             topics += sorted(_room(resource) for resource in resources)
@@ -70,6 +110,7 @@ class Backlog:
     def remove(self, gang: GangKey) -> None:
         """Forget a gang; one that is not here is no error."""
         self._queued.pop(gang, None)
+        self._later.pop(gang, None)
         self._unpark(gang)
 
     def _unpark(self, gang: GangKey) -> None:
@@ -86,7 +127,7 @@ class Backlog:
     @property
     def queued(self) -> int:
         """How many gangs can be decided now."""
-        return len(self._queued)
+        return len(self._queued) + len(self._later)
 
     @property
     def parked(self) -> int:

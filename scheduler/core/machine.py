@@ -230,6 +230,8 @@ class Scheduler:
             if not outcome.placed:
                 self._triage.note_parked(key)
             self._catch_up(now)
+        if self._backlog.queued:
+            self._backlog.pause()
         return decisions
 
     def _catch_up(self, now: float) -> None:

@@ -89,3 +89,73 @@ def test_a_queued_gang_is_parked_no_more_and_a_parked_one_does_not_come() -> Non
     backlog.queue(key("a"), order(1))
 
     assert (backlog.parked, backlog.wake(gains("cpu")), taken(backlog)) == (0, [], ["a"])
+
+
+def failing(backlog: Backlog, gang: GangKey) -> None:
+    """It was tried and does not fit; at once something is gained that might help it."""
+    backlog.park(gang, frozenset({Cause.ROOM}), frozenset({"cpu"}))
+    backlog.queue(gang, order(1))
+    assert backlog.wake(gains("cpu")) == []
+
+
+def test_a_gang_that_failed_comes_first_again_while_there_is_time_for_all() -> None:
+    backlog = Backlog()
+    backlog.queue(key("first"), order(1))
+    backlog.queue(key("second"), order(2))
+    assert backlog.take() == key("first")
+
+    failing(backlog, key("first"))
+
+    assert taken(backlog) == ["first", "second"]
+
+
+@pytest.mark.parametrize("woken", ["before", "after"])
+def test_once_there_is_no_time_for_all_those_that_failed_let_the_others_go_first(woken: str) -> None:
+    backlog = Backlog()
+    for place, name in enumerate(["first", "second", "third"], 1):
+        backlog.queue(key(name), order(place))
+    assert backlog.take() == key("first")
+
+    if woken == "before":
+        failing(backlog, key("first"))
+    else:
+        backlog.park(key("first"), frozenset({Cause.ROOM}), frozenset({"cpu"}))
+    backlog.pause()
+    if woken == "after":
+        failing(backlog, key("first"))
+
+    assert backlog.queued == 3
+    assert taken(backlog) == ["second", "third", "first"]
+    assert backlog.queued == 0
+
+
+def test_those_that_come_meanwhile_do_not_hold_up_those_that_failed_for_longer_than_a_round() -> None:
+    backlog = Backlog()
+    backlog.queue(key("failed"), order(1))
+    backlog.queue(key("second"), order(2))
+    assert backlog.take() == key("failed")
+    failing(backlog, key("failed"))
+    backlog.pause()
+
+    names = []
+    for number in range(4):
+        backlog.queue(key(f"new {number}"), order(3 + number))
+        gang = backlog.take()
+        assert gang is not None
+        names.append(gang.name)
+        backlog.pause()
+
+    assert names == ["second", "new 0", "failed", "new 1"]
+
+
+def test_a_gang_that_was_removed_does_not_come_in_the_next_round() -> None:
+    backlog = Backlog()
+    backlog.queue(key("failed"), order(1))
+    backlog.queue(key("second"), order(2))
+    assert backlog.take() == key("failed")
+    failing(backlog, key("failed"))
+    backlog.pause()
+
+    backlog.remove(key("failed"))
+
+    assert taken(backlog) == ["second"]

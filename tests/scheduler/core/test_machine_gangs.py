@@ -4,8 +4,9 @@ import pytest
 
 from gangline.contract.pod import Pod
 from scheduler.core.events import Event, Kind, PodObserved, RowBudgetGiven
+from scheduler.core.instructions import BindGang
 from tests.support.builders import budget, group, job_pod, node, owner, pod, priority_class
-from tests.support.script import Script, bound_results
+from tests.support.script import Script, bound_results, observed
 
 
 def members(name: str, count: int, *, first: int = 0, cpu: int = 1, **fields: object) -> list[Pod]:
@@ -416,3 +417,18 @@ def test_a_budget_of_rows_ends_a_step_early_and_the_next_goes_on() -> None:
     assert step.more
 
     assert len(script.tell().instructions) == 2
+
+
+def test_gangs_that_do_not_fit_stop_nobody_though_each_step_gains_something_that_they_wait_for() -> None:
+    large = [pod(f"large-{number}", cpu=3, memory=number, priority=5) for number in range(6)]
+    script = Script(node("n0", cpu=2), *large)
+    told = [RowBudgetGiven(rows=1), observed(pod("small", priority=0))]
+
+    bound = []
+    for number in range(10):
+        told.append(observed(node(f"n{number + 1}", cpu=2)))
+        step = script.scheduler.handle(told, script.now)
+        bound += [bind.name for order in step.instructions if isinstance(order, BindGang) for bind in order.binds]
+        told = []
+
+    assert bound == ["small"]
