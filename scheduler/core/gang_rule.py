@@ -14,7 +14,7 @@ from scheduler.core.reasons import Reason
 
 
 class Idle(Struct, frozen=True, tag=True):
-    """Nothing that could be placed waits."""
+    """Nothing waits."""
 
 
 class InFlight(Struct, frozen=True, tag=True):
@@ -52,7 +52,7 @@ def assess(gang: Gang, group: GroupFacts | None) -> Assessment:
         if group.problem is not None:
             return Blocked(Said(Reason.POD_GROUP_INVALID, f"PodGroup {title(gang.key)}: {group.problem}"))
     if not waiting:
-        return Idle()
+        return Blocked(_first_problem(gang))
     bound = gang.size(Standing.BOUND)
     if not bound and gang.size(Standing.SENT):
         return InFlight()
@@ -100,16 +100,16 @@ def _others(gang: Gang) -> str:
         (gang.size(Standing.GATED), "have scheduling gates"),
         (gang.size(Standing.DELETING, Standing.LOST), "are being deleted"),
         (gang.size(Standing.FOREIGN), "name another scheduler"),
-        (len(gang.unplaceable), f"cannot be placed: {_first_problem(gang)}"),
     ]
+    if gang.unplaceable:
+        parts.append((len(gang.unplaceable), f"cannot be placed: {_first_problem(gang).message}"))
     return ", ".join(f"{number} {words}" for number, words in parts if number)
 
 
-def _first_problem(gang: Gang) -> str:
-    problems = sorted(
-        member.template.problem.message for member in gang.unplaceable.values() if member.template.problem
-    )
-    return problems[0] if problems else ""
+def _first_problem(gang: Gang) -> Said:
+    """Of all that is wrong with members themselves, what comes first by its words."""
+    problems = (member.template.problem for member in gang.unplaceable.values())
+    return min((problem for problem in problems if problem is not None), key=lambda problem: problem.message)
 
 
 def _incomplete_with_cure(gang: Gang, min_member: int, missing: int) -> Said | None:

@@ -37,3 +37,17 @@ def test_who_is_gone_waits_no_more() -> None:
     script.remove(waiting, after_s=3.0)
 
     assert (reasons(script), longest_waits_s(script)) == ({}, {})
+
+
+def test_who_can_never_be_placed_waits_and_is_not_counted_as_bound() -> None:
+    running = pod("g-0", group="g", node="n1", phase="Running")
+    script = Script(node("n1"), group("g", 1), running, pod("g-1", group="g", cpu=-1), pod("alone", cpu=-2))
+    script.wait(5.0)
+
+    assert reasons(script) == {"InvalidPod": 2}
+    assert longest_waits_s(script) == {"incomplete": 5.0}
+    assert script.scheduler.sizes().gangs == {"ready": 0, "parked": 0, "binding": 0, "incomplete": 2, "bound": 0}
+    assert {gang["title"]: gang["message"] for gang in script.scheduler.gangs(script.now)} == {
+        "team/g": "the pod asks for a quantity that is not legal: cpu: a request cannot be negative: -1",
+        "team/alone": "the pod asks for a quantity that is not legal: cpu: a request cannot be negative: -2",
+    }
