@@ -12,7 +12,10 @@ from scheduler.core.model.member import Member
 
 
 class Gangs:
-    """All gangs with a member, by key; and which have changed since they were last looked at."""
+    """All gangs with a member, by key; and which have changed or ended since they were last looked at.
+
+    One that has ended may exist again by now, with other members.
+    """
 
     def __init__(self) -> None:
         self.by_key: dict[GangKey, Gang] = {}
@@ -20,6 +23,7 @@ class Gangs:
         self.class_priorities: dict[str, int] = {}
         self._gang_of: dict[str, GangKey] = {}
         self._changed: dict[GangKey, None] = {}
+        self._ended: dict[GangKey, None] = {}
 
     def put(self, member: Member, intent: Intent | None) -> None:
         """Take in a version of a pod or of what is intended with it."""
@@ -46,6 +50,7 @@ class Gangs:
         gang.take_out(uid)
         if not gang.members:
             del self.by_key[key]
+            self._ended[key] = None
         self.touch(key)
 
     def gang_of(self, uid: str) -> Gang | None:
@@ -93,6 +98,12 @@ class Gangs:
     def touch(self, key: GangKey) -> None:
         """Note that a gang must be looked at again."""
         self._changed[key] = None
+
+    def take_ended(self) -> list[GangKey]:
+        """Take the gangs that have lost their last member."""
+        ended = list(self._ended)
+        self._ended.clear()
+        return ended
 
     def take_changed(self) -> list[GangKey]:
         """Take the gangs that have changed, in the order of their first change."""

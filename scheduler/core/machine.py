@@ -236,6 +236,8 @@ class Scheduler:
 
     def _catch_up(self, now: float) -> None:
         """Look again at every gang that has changed or may be helped by what was gained."""
+        for key in self._gangs.take_ended():
+            self._triage.forget(key)
         for key in self._gangs.take_changed():
             self._triage.look_at(key, now)
         gains = self._cache.take_gains()

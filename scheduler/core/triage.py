@@ -84,7 +84,7 @@ class Triage:
         self._holds.refresh(key)
         gang = self._gangs.by_key.get(key)
         if gang is None:
-            self._forget(key)
+            self.forget(key)
             return
         self._warn_if_mixed(gang)
         assessment = assess(gang, self._gangs.group_of(key))
@@ -152,7 +152,8 @@ class Triage:
         self._backlog.remove(key)
         self._states[key] = state
 
-    def _forget(self, key: GangKey) -> None:
+    def forget(self, key: GangKey) -> None:
+        """Forget what was found out about a gang that has lost its last member, before one of its name is looked at."""
         self._backlog.remove(key)
         self._conditions.forget_gang(key)
         self._setbacks.forget_gang(key)

@@ -382,3 +382,15 @@ def test_a_pod_deleted_while_its_bind_is_on_its_way_stays_charged_until_it_is_go
     script.remove(pod("p"))
 
     assert used_cpu(script) == 0
+
+
+@pytest.mark.parametrize("name", [None, "g"], ids=["alone", "in a gang"])
+def test_what_was_refused_to_a_pod_is_not_held_against_another_of_its_name(name: str | None) -> None:
+    script = Script(node("n1"), group("g", 1), pod("web-0", group=name))
+    script.tell(refused(script.binds[0], Refusal.FORBIDDEN))
+    script.wait(1.0)
+    assert script.binds == []
+
+    script.observe(pod("web-0", group=name, uid="another"))
+
+    assert [bind.uid for bind in script.binds] == ["another"]
