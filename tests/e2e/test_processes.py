@@ -1,6 +1,8 @@
 """The services as processes: crashes, signals, leases, and settings that cannot be used."""
 
 import asyncio
+import os
+import signal
 from typing import Any
 
 import pytest
@@ -166,6 +168,30 @@ async def test_a_lease_that_is_taken_away_ends_the_process() -> None:
         await cluster.client.patch(LEASES, Key(namespace, name), {"spec": {"holderIdentity": "somebody-else"}})
         assert await process.exit_code() == 1
         assert "somebody-else" in process.said()
+
+
+@pytest.mark.sandbox
+async def test_one_that_wakes_up_after_its_lease_has_passed_on_does_nothing_more_and_ends() -> None:
+    async with (
+        running_cluster(nodes(6, cpu="1"), services=("controller",)) as cluster,
+        cluster.process("scheduler", lease=LEASE, bind_concurrency=1) as first,
+    ):
+        await first.service.until_ready()
+        await cluster.faults(slow_binds(1.0))
+        async with cluster.process("scheduler", lease=LEASE) as second:
+            await cluster.create(*gang("g", 4))
+            await cluster.until(lambda: cluster.bound("g") == 1, "the first has begun")
+            os.kill(first.pid, signal.SIGSTOP)
+            await cluster.create(*gang("late", 2))
+            await second.service.until_ready()
+            await cluster.until(lambda: cluster.running("g") == 4 and cluster.running("late") == 2, "the second does it")
+            sent = await cluster.struck()
+
+            os.kill(first.pid, signal.SIGCONT)
+
+            assert await first.exit_code() == 1
+            assert await cluster.struck() == sent
+            assert "not renewed in time" in first.said()
 
 
 async def test_settings_that_cannot_be_used_are_all_named() -> None:
