@@ -184,7 +184,9 @@ async def test_one_that_wakes_up_after_its_lease_has_passed_on_does_nothing_more
             os.kill(first.pid, signal.SIGSTOP)
             await cluster.create(*gang("late", 2))
             await second.service.until_ready()
-            await cluster.until(lambda: cluster.running("g") == 4 and cluster.running("late") == 2, "the second does it")
+            await cluster.until(
+                lambda: cluster.running("g") == 4 and cluster.running("late") == 2, "the second does it"
+            )
             sent = await cluster.struck()
 
             os.kill(first.pid, signal.SIGCONT)
