@@ -1,5 +1,6 @@
 """Our CRD over Coscheduling's and back, with objects that exist: nothing that Coscheduling knows is lost."""
 
+import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
@@ -8,9 +9,12 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gangline.contract.crd import crd
+from gangline.contract.meta import Key
 from gangline.contract.podgroup import PodGroup, PodGroupStatus
+from gangline.kube.reflector import Reflector, kept_in
 from gangline.kube.wire.resources import POD_GROUPS
 from tests.support import coscheduling
 from tests.support.backends import without_services
@@ -22,6 +26,7 @@ from tests.support.manifests import gang, nodes, pod_group
 from tests.support.real_cluster import RealCluster
 from tests.support.services import eventually
 
+DEADLINE_S: Final = 60.0
 LEARNING: Final = 4
 """Writes by which a controller that has just started learns what the CRD drops: one for each worker; they change nothing."""
 DEFINITION: Final = "podgroups.scheduling.x-k8s.io"
@@ -125,6 +130,38 @@ async def test_there_and_back_nothing_is_lost(real: RealCluster, tmp_path: Path)
         await _until_served(kubectl, ours=True)
         again = await _stored(kubectl)
         assert {name for name, group in again.items() if added(group) == OURS_ALONE} == OBJECTS.keys() - {"bare"}
+
+
+async def test_what_another_crd_hid_is_told_when_ours_is_back(real: RealCluster, tmp_path: Path) -> None:
+    """Nothing is written meanwhile: the PodGroup has the same resourceVersion all the time."""
+    seen: dict[Key, PodGroup] = {}
+    changed = asyncio.Event()
+
+    async def until_told(group: PodGroup) -> None:
+        async with asyncio.timeout(DEADLINE_S):
+            while seen.get(group.metadata.key) != group:
+                changed.clear()
+                await changed.wait()
+
+    async with without_services() as client, upstream_served(real, tmp_path) as kubectl:
+        await kubectl(f"apply -f {MANIFESTS / 'base/crd.yaml'}")
+        await _until_served(kubectl, ours=True)
+        await kubectl.apply(pod_group("g", 2, priorityClassName="low"))
+        whole = await client.get(POD_GROUPS, Key("default", "g"), PodGroup)
+        hidden = replace(whole, spec=replace(whole.spec, priority_class_name=None))
+        await kubectl("replace -f -", coscheduling.definition())
+        await _until_served(kubectl, ours=False)
+
+        reflector = Reflector(client, POD_GROUPS, PodGroup, kept_in(seen, changed.set))
+        async with asyncio.TaskGroup() as tasks:
+            following = tasks.create_task(reflector.run(), name="reflector")
+            await until_told(hidden)
+            await kubectl(f"apply -f {MANIFESTS / 'base/crd.yaml'}")
+            await _until_served(kubectl, ours=True)
+            # By this a watch that goes on by the CRD of before gets further than the new one begins: no 410 follows.
+            await client.create(POD_GROUPS, "default", pod_group("other", 1))
+            await until_told(whole)
+            following.cancel()
 
 
 def added(group: dict[str, Any]) -> dict[str, set[str]]:

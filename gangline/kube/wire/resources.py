@@ -7,13 +7,17 @@ from msgspec import Struct
 
 
 class Resource(Struct, frozen=True):
-    """A kind of object as the API server serves it; `group` is empty for the core group."""
+    """A kind of object as the API server serves it; `group` is empty for the core group.
+
+    A `custom` one has a CustomResourceDefinition, whose schema may be replaced while objects exist.
+    """
 
     group: str
     version: str
     plural: str
     kind: str
     namespaced: bool = True
+    custom: bool = False
 
     @property
     def api_version(self) -> str:
@@ -40,7 +44,7 @@ PODS: Final = Resource("", "v1", "pods", "Pod")
 NODES: Final = Resource("", "v1", "nodes", "Node", namespaced=False)
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 SERVICE_ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount")
-POD_GROUPS: Final = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup")
+POD_GROUPS: Final = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", custom=True)
 PRIORITY_CLASSES: Final = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
 POD_DISRUPTION_BUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 EVENTS: Final = Resource("events.k8s.io", "v1", "events", "Event")

@@ -4,12 +4,16 @@
       ^  ^                         │                                   │
       │  └── wait (backoff) <──────┴──────── failure ──────────────────┘
       └── 410, "too large resource version", history that goes back, a silent stream, a server that was away,
-          two streams without one good line
+          two streams without one good line, any end of a watch of custom resources
 
 A server that was restored from a backup accepts a watch from a version that it has not reached, sends neither events
 nor bookmarks until its new history gets there, and then goes on as if nothing had been (seen on 1.37). So no watch
 follows another before a consistent read has said how far the server is. Once its new history has passed ours nobody
 can tell them apart; a server that we have met away is therefore listed anew, whatever it says.
+
+Custom resources are read by the schema that is served at the moment, and one that lacks a field hides it. What another
+schema shows or hides comes with no event and no new resourceVersion; a watch by the old one goes on for a second, and
+then ends (seen on 1.37). So custom resources are listed after each watch.
 
 The shell asks `next` what to do, does it, and tells what came of it: `page`, `confirmed`, `opened`, `line`, `ended`,
 `failed`.
@@ -98,6 +102,7 @@ class WatchMachine(Generic[T]):
         self, type_: type[T], *, watch_seconds: tuple[int, int], backoff: Backoff, resource: Resource | None = None
     ) -> None:
         self._decoder = ObjectDecoder(type_, resource)
+        self._is_custom = resource is not None and resource.custom
         self._watch_seconds = watch_seconds
         self._backoff = backoff
         self._known: dict[Key, str] = {}
@@ -312,6 +317,8 @@ class WatchMachine(Generic[T]):
     def _close(self, now: float) -> bool:
         """End the stream, if one is open; true if it lived long enough to count as healthy."""
         self._is_confirmed = False
+        if self._is_custom and self._resource_version:
+            self._start_over()
         if self._opened_at is None:
             return False
         healthy = now - self._opened_at >= SHORTEST_LIFE_S

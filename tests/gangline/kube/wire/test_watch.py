@@ -1,9 +1,11 @@
 """The watch machine: every way a server behaves, as a table; and a model server that misbehaves at random."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gangline.base.backoff import Backoff
 from gangline.contract.meta import Key
@@ -22,6 +24,7 @@ from gangline.kube.wire.errors import (
     Undecodable,
     Unreachable,
 )
+from gangline.kube.wire.resources import PODS, Resource
 from gangline.kube.wire.watch import Confirm, ListPage, OpenWatch, Wait, WatchMachine
 
 A = Key("team", "a")
@@ -49,8 +52,8 @@ def error_event(code: int, reason: str, message: str = "sorry") -> bytes:
     return event("ERROR", {"kind": "Status", "code": code, "reason": reason, "message": message})
 
 
-def machine() -> WatchMachine[Pod]:
-    return WatchMachine(Pod, watch_seconds=(300, 600), backoff=Backoff(initial_s=1.0, limit_s=30.0))
+def machine(resource: Resource | None = None) -> WatchMachine[Pod]:
+    return WatchMachine(Pod, watch_seconds=(300, 600), backoff=Backoff(initial_s=1.0, limit_s=30.0), resource=resource)
 
 
 def listed(*pods: dict[str, Any], version: int = 100) -> WatchMachine[Pod]:
@@ -320,6 +323,31 @@ def test_a_server_that_is_less_far_than_we_are_is_listed_anew() -> None:
     assert made.next(0.0) == ListPage("", 500)
     assert told(made.page(page(60, pod("a", 50)), 301.0)) == ["+a", "-lost", "=", ">60"]
     assert made.next(0.0) == OpenWatch("60", 300)
+
+
+@pytest.mark.parametrize(
+    ("was_open", "end"),
+    [
+        pytest.param(True, lambda made: made.ended(400.0), id="ended"),
+        pytest.param(True, lambda made: made.failed(Interrupted("reset"), 400.0), id="broke-off"),
+        pytest.param(False, lambda made: made.failed(NotFound("no such kind", status=404), 400.0), id="did-not-open"),
+    ],
+)
+def test_custom_resources_are_listed_after_each_watch(
+    *, was_open: bool, end: Callable[[WatchMachine[Pod]], None]
+) -> None:
+    made = machine(replace(PODS, custom=True))
+    made.page(page(100, pod("a", 50)), 0.0)
+    if was_open:
+        made.opened(0.0)
+
+    end(made)
+
+    if isinstance(order := made.next(0.0), Wait):
+        order = made.next(0.0)
+    assert order == ListPage("", 500)
+    assert told(made.page(page(100, pod("a", 50)), 401.0)) == ["+a", "=", ">100"]
+    assert made.next(0.0) == OpenWatch("100", 300)
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"metadata":{},"items":[]}'], ids=["html", "empty", "no-version"])
