@@ -1,4 +1,4 @@
-"""The last words of a test run: how many tests ran where, how long it took, and how much memory it needed.
+"""The last words of a test run: how many tests ran on which backend, how long it took, and how much memory it needed.
 
 A run that wants a real control plane and in which no test got an answer of one fails.
 """
@@ -16,6 +16,8 @@ from tests.support.usage import REAL, SANDBOX
 USED: Final = "used"
 PEAKS: Final = "peaks_kib"
 TESTS: Final = "the tests"
+OTHERS: Final = "others"
+"""Tests that asked for no backend: they need no API server, or start one of their own."""
 NOTHING_REAL: Final = "--backend=real, and no test got an answer of a real API server: choose tests that need one, as `make test-real` does"
 
 UsedByTest = pytest.StashKey[Counter[str]]()
@@ -65,7 +67,7 @@ class Summary:
             used.discard(REAL)  # a sandbox that was taken for a cluster of others
         self._answered |= REAL in used
         if report.passed:
-            self._passed[REAL if REAL in used else SANDBOX if SANDBOX in used else ""] += 1
+            self._passed[REAL if REAL in used else SANDBOX if SANDBOX in used else OTHERS] += 1
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -83,10 +85,10 @@ class Summary:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         passed, elapsed_s = self._passed, time.monotonic() - self._started
-        figures = [f"{passed[REAL]} on a real control plane"] if self._wants_real else []
+        figures = [f"{passed[REAL]} on the backend (a real control plane)"] if self._wants_real else []
         figures += [
-            f"{passed[SANDBOX]} on the sandbox{' alone' if self._wants_real else ''}",
-            f"{passed['']} on neither",
+            f"{passed[SANDBOX]} on {'the sandbox alone' if self._wants_real else 'the backend (a sandbox)'}",
+            f"{passed[OTHERS]} others",
         ]
         memory = ", ".join(f"{program} {kib // 1024} MiB" for program, kib in sorted(usage.peaks_kib.items()))
         terminalreporter.write_line(f"Tests passed: {', '.join(figures)}; {elapsed_s:.0f} s; at most: {memory}")

@@ -1,4 +1,4 @@
-"""What a test run has used so far: which kind of API server answered, and how much memory each program took at most."""
+"""What a test run has used so far: which backend answered, and how much memory each program took at most."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ REAL: Final = "real"
 SANDBOX: Final = "sandbox"
 
 answers: Final[Counter[str]] = Counter()
-"""How often an API server of each kind has answered a test of this process."""
+"""How often a real API server has answered, and a sandbox been started as the backend, for tests of this process."""
 peaks_kib: Final[dict[str, int]] = {}
 """The most memory that a process of each program had resident, in KiB; of several, that of the largest."""
 
