@@ -90,13 +90,11 @@ class EventRecorder:
         reason: str,
         note: str,
         action: str,
-        related: ObjectReference | None = None,
         name: str | None = None,
     ) -> None:
         """Record an Event and return at once; `name` makes it a single one, of which a second create is harmless."""
         occurrence = Occurrence(
             regarding=regarding,
-            related=related,
             type=type_,
             reason=reason,
             action=action,

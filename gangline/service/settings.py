@@ -49,7 +49,7 @@ _REFUSED_VARIABLES: Final = ("PROMETHEUS_MULTIPROC_DIR", "prometheus_multiproc_d
 class Setting:
     """What a settings field says of itself; stands in its `Annotated`.
 
-    `check` raises ValueError with what is legal. The value of a `secret` is never printed.
+    `check` raises ValueError with what is legal. No setting is a secret: values are printed.
     """
 
     def __init__(
@@ -59,13 +59,11 @@ class Setting:
         unit: str = "",
         metavar: str = "",
         check: Callable[[Any], None] | None = None,
-        secret: bool = False,
     ) -> None:
         self.description = description
         self.unit = unit
         self.metavar = metavar
         self.check = check
-        self.secret = secret
 
 
 class Problem(Struct, frozen=True):
@@ -119,7 +117,7 @@ class Field(Struct, frozen=True):
     @property
     def default_text(self) -> str:
         """The default as a user would type it."""
-        return "hidden" if self.setting.secret else setting_values.shown(self.default)
+        return setting_values.shown(self.default)
 
 
 class _Given(Struct, frozen=True):
@@ -164,9 +162,8 @@ def _value(field: Field, given: Mapping[str, _Given], problems: list[Problem]) -
     try:
         return setting_values.convert(field.type, raw, field.setting.check)
     except ValueError as error:
-        value = "the value (hidden)" if field.setting.secret else repr(raw)
         unit = f" ({field.setting.unit})" if field.setting.unit else ""
-        problems.append(Problem(source, f"{value} is not legal; legal is {error}{unit}"))
+        problems.append(Problem(source, f"{raw!r} is not legal; legal is {error}{unit}"))
         return None
 
 

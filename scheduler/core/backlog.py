@@ -120,19 +120,10 @@ class Backlog:
             if not waiting:
                 del self._waiting_for[topic]
 
-    def is_parked(self, gang: GangKey) -> bool:
-        """Tell whether the gang is set aside."""
-        return gang in self._parked
-
     @property
     def queued(self) -> int:
         """How many gangs can be decided now."""
         return len(self._queued) + len(self._later)
-
-    @property
-    def parked(self) -> int:
-        """How many gangs are set aside."""
-        return len(self._parked)
 
 
 def _room(resource: str) -> str:

@@ -75,7 +75,7 @@ class Scheduler:
     """Deterministic, without I/O: equal events at equal times give equal steps."""
 
     def __init__(self) -> None:
-        self.row_budget = ROWS_PER_STEP
+        self._row_budget = ROWS_PER_STEP
         self._unsynced: set[Kind] | None = None
         self._instructions: list[Instruction] = []
         self._deadlines: Deadlines[Alarm] = Deadlines()
@@ -141,17 +141,17 @@ class Scheduler:
         for alarm in self._deadlines.take_due(now):
             self._see_to(alarm)
         decisions: list[Decision] = []
-        if self.is_synced:
+        if self._is_synced:
             self._deciding.forget_failures()
             decisions = self._decide(now)
             self._conditions.flush(now)
         instructions = tuple(self._instructions)
         self._instructions.clear()
-        more = self.is_synced and self._backlog.queued > 0
+        more = self._is_synced and self._backlog.queued > 0
         return Step(instructions, more, self._deadlines.next_at(), tuple(decisions))
 
     @property
-    def is_synced(self) -> bool:
+    def _is_synced(self) -> bool:
         """Whether every kind has been listed once."""
         return self._unsynced is not None and not self._unsynced
 
@@ -167,7 +167,7 @@ class Scheduler:
             case KindSynced(kind=kind):
                 self._unsynced.discard(kind)
             case RowBudgetGiven(rows=rows):
-                self.row_budget = rows
+                self._row_budget = rows
             case _:
                 self._observing.observe(event, now)
 
@@ -217,7 +217,7 @@ class Scheduler:
     def _decide(self, now: float) -> list[Decision]:
         """Decide gangs in order until the budget is spent."""
         decisions = []
-        rows_left = self.row_budget
+        rows_left = self._row_budget
         self._catch_up(now)
         while rows_left > 0 and (key := self._backlog.take()) is not None:
             gang = self._gangs.by_key[key]

@@ -78,13 +78,12 @@ class ClassVerdict(Struct, frozen=True, kw_only=True):
 
     `node_reasons` counts nodes as kube-scheduler does: a node shows up once under the first rule that it breaks,
     or once under every resource that it lacks. `fits` is how many members of the class would find room if the rest
-    of the gang were not there; `fits_alone` whether one would.
+    of the gang were not there.
     """
 
     class_id: int
     node_reasons: tuple[tuple[str, int], ...]
     fits: int
-    fits_alone: bool
 
 
 class Missing(Struct, frozen=True):
@@ -197,6 +196,6 @@ def _obstruction(unplaced: Unplaced) -> str:
         if NodeReason.KEPT_APART in texts
         else "what is held for other gangs"
     )
-    together = all(verdict.fits_alone for verdict in unplaced.classes) and unplaced.need > 1
+    together = all(verdict.fits for verdict in unplaced.classes) and unplaced.need > 1
     start = "Each member fits alone but not together beside" if together else "There would be room but for"
     return f"{start} {taken}; node autoscalers will not act on this."

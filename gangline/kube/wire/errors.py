@@ -24,7 +24,6 @@ Statuses that have no class of their own are plain `ApiError`.
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
 from typing import ClassVar, Final
 
 import msgspec
@@ -36,19 +35,9 @@ MESSAGE_LIMIT: Final = 1024
 RETRY_AFTER_LIMIT_S: Final = 300.0
 
 
-class Outcome(StrEnum):
-    """What is known of the request that failed."""
-
-    REFUSED = "Refused"
-    """It was definitely not done."""
-    UNKNOWN = "Unknown"
-    """It may or may not have been done: read before trying again."""
-
-
 class ApiError(Exception):
     """An answer that is not a success. `status` is 0 where there was no answer."""
 
-    outcome: ClassVar[Outcome] = Outcome.REFUSED
     transient: ClassVar[bool] = False
     """Whether the same request may succeed later without anybody changing anything."""
 
@@ -89,7 +78,6 @@ class Unreachable(ApiError):
 class Interrupted(ApiError):
     """The connection broke or the deadline passed after the request may have been sent."""
 
-    outcome = Outcome.UNKNOWN
     transient = True
 
 
@@ -99,8 +87,6 @@ class Silent(Interrupted):
 
 class Undecodable(ApiError):
     """The server said success, but the body does not decode as what was asked for."""
-
-    outcome = Outcome.UNKNOWN
 
 
 class BadRequest(ApiError):
@@ -138,14 +124,12 @@ class Invalid(ApiError):
 class TooManyRequests(ApiError):
     """429: priority and fairness, or (eviction) a disruption budget; treated as unknown because proxies send it too."""
 
-    outcome = Outcome.UNKNOWN
     transient = True
 
 
 class ServerError(ApiError):
     """5xx, from the API server or from something in front of it."""
 
-    outcome = Outcome.UNKNOWN
     transient = True
 
 

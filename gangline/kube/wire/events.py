@@ -54,7 +54,6 @@ class Occurrence(Struct, frozen=True, kw_only=True):
     """What happened to what; equal ones are repeats of each other. `name` is the Event's own, `""` for a made one."""
 
     regarding: ObjectReference
-    related: ObjectReference | None
     type: EventType
     reason: str
     action: str
@@ -182,8 +181,6 @@ class EventLog:
             "note": _cut(occurrence.note),
             "type": occurrence.type,
         }
-        if occurrence.related is not None:
-            event["related"] = occurrence.related
         if series.count > 1:
             event["series"] = _series_body(series)
         return event

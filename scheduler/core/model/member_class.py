@@ -61,7 +61,7 @@ def class_of(pod: Pod) -> MemberClass:
     return MemberClass(
         requests=tuple(sorted(pod_requests(pod).items())),
         rules=_rules(pod.spec),
-        host_ports=tuple(sorted(set(host_ports(pod)))),
+        host_ports=host_ports(pod),
         unsupported=tuple(phrase for phrase, is_asked in _UNSUPPORTED if is_asked(pod.spec)),
     )
 
@@ -102,10 +102,6 @@ class ClassTable:
         self._classes[class_id] = member_class
         self._users[class_id] = 0
         return class_id
-
-    def users(self, class_id: ClassId) -> int:
-        """How many users the class has."""
-        return self._users.get(class_id, 0)
 
     def __getitem__(self, class_id: ClassId) -> MemberClass:
         return self._classes[class_id]

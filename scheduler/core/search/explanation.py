@@ -97,7 +97,6 @@ def _verdict(candidates: Candidates, standing: _Standing, alone: int) -> ClassVe
         class_id=candidates.class_id,
         node_reasons=tuple(sorted(standing.reasons.items(), key=lambda item: (-item[1], item[0]))),
         fits=alone,
-        fits_alone=alone > 0,
     )
 
 

@@ -9,7 +9,7 @@ from scheduler.core.reasons import ClassVerdict, Missing, NodeReason, Shortfall,
 
 
 def _verdict(class_id: int, *reasons: tuple[str, int], fits: int = 6) -> ClassVerdict:
-    return ClassVerdict(class_id=class_id, node_reasons=reasons, fits=fits, fits_alone=fits > 0)
+    return ClassVerdict(class_id=class_id, node_reasons=reasons, fits=fits)
 
 
 _CPU, _TAINT, _PODS = insufficient("cpu"), NodeReason.TAINT, insufficient("pods")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gangline.kube.wire import errors
-from gangline.kube.wire.errors import ApiError, Outcome, classify, retry_after
+from gangline.kube.wire.errors import ApiError, classify, retry_after
 
 
 def status(code: int, reason: str, message: str = "sorry", **details: Any) -> bytes:
@@ -15,37 +15,37 @@ def status(code: int, reason: str, message: str = "sorry", **details: Any) -> by
 
 
 @pytest.mark.parametrize(
-    ("code", "body", "type_", "outcome", "transient"),
+    ("code", "body", "type_", "transient"),
     [
-        pytest.param(400, status(400, "BadRequest"), errors.BadRequest, Outcome.REFUSED, False, id="400"),
-        pytest.param(401, status(401, "Unauthorized"), errors.Unauthorized, Outcome.REFUSED, False, id="401"),
-        pytest.param(403, status(403, "Forbidden"), errors.Forbidden, Outcome.REFUSED, False, id="403"),
-        pytest.param(404, status(404, "NotFound"), errors.NotFound, Outcome.REFUSED, False, id="404"),
-        pytest.param(404, b"404 page not found\n", errors.NotFound, Outcome.REFUSED, False, id="404-as-text"),
-        pytest.param(409, status(409, "Conflict"), errors.Conflict, Outcome.REFUSED, False, id="409"),
-        pytest.param(409, status(409, "AlreadyExists"), errors.AlreadyExists, Outcome.REFUSED, False, id="409-exists"),
-        pytest.param(410, status(410, "Expired"), errors.Gone, Outcome.REFUSED, False, id="410"),
-        pytest.param(413, b"too big", ApiError, Outcome.REFUSED, False, id="413-has-no-class"),
-        pytest.param(302, b"", ApiError, Outcome.REFUSED, False, id="redirects-are-not-followed"),
-        pytest.param(422, status(422, "Invalid"), errors.Invalid, Outcome.REFUSED, False, id="422"),
-        pytest.param(429, status(429, "TooManyRequests"), errors.TooManyRequests, Outcome.UNKNOWN, True, id="429"),
-        pytest.param(500, status(500, "InternalError"), errors.ServerError, Outcome.UNKNOWN, True, id="500"),
-        pytest.param(502, b"<html>Bad gateway</html>", errors.ServerError, Outcome.UNKNOWN, True, id="502-html"),
-        pytest.param(504, status(504, "Timeout"), errors.ServerError, Outcome.UNKNOWN, True, id="504"),
-        pytest.param(500, b"[" * 100_000, errors.ServerError, Outcome.UNKNOWN, True, id="500-bottomless"),
-        pytest.param(500, b'{"code":"x"}', errors.ServerError, Outcome.UNKNOWN, True, id="500-status-of-wrong-types"),
-        pytest.param(503, b"", errors.ServerError, Outcome.UNKNOWN, True, id="503-empty"),
-        pytest.param(503, b'{"code":14,"message":"x"}', errors.ServerError, Outcome.UNKNOWN, True, id="503-of-a-proxy"),
-        pytest.param(502, status(404, "NotFound"), errors.ServerError, Outcome.UNKNOWN, True, id="502-saying-404"),
-        pytest.param(500, status(500, "AlreadyExists"), errors.ServerError, Outcome.UNKNOWN, True, id="500-exists"),
-        pytest.param(404, b'{"code":987654321}', errors.NotFound, Outcome.REFUSED, False, id="404-with-a-wild-code"),
+        pytest.param(400, status(400, "BadRequest"), errors.BadRequest, False, id="400"),
+        pytest.param(401, status(401, "Unauthorized"), errors.Unauthorized, False, id="401"),
+        pytest.param(403, status(403, "Forbidden"), errors.Forbidden, False, id="403"),
+        pytest.param(404, status(404, "NotFound"), errors.NotFound, False, id="404"),
+        pytest.param(404, b"404 page not found\n", errors.NotFound, False, id="404-as-text"),
+        pytest.param(409, status(409, "Conflict"), errors.Conflict, False, id="409"),
+        pytest.param(409, status(409, "AlreadyExists"), errors.AlreadyExists, False, id="409-exists"),
+        pytest.param(410, status(410, "Expired"), errors.Gone, False, id="410"),
+        pytest.param(413, b"too big", ApiError, False, id="413-has-no-class"),
+        pytest.param(302, b"", ApiError, False, id="redirects-are-not-followed"),
+        pytest.param(422, status(422, "Invalid"), errors.Invalid, False, id="422"),
+        pytest.param(429, status(429, "TooManyRequests"), errors.TooManyRequests, True, id="429"),
+        pytest.param(500, status(500, "InternalError"), errors.ServerError, True, id="500"),
+        pytest.param(502, b"<html>Bad gateway</html>", errors.ServerError, True, id="502-html"),
+        pytest.param(504, status(504, "Timeout"), errors.ServerError, True, id="504"),
+        pytest.param(500, b"[" * 100_000, errors.ServerError, True, id="500-bottomless"),
+        pytest.param(500, b'{"code":"x"}', errors.ServerError, True, id="500-status-of-wrong-types"),
+        pytest.param(503, b"", errors.ServerError, True, id="503-empty"),
+        pytest.param(503, b'{"code":14,"message":"x"}', errors.ServerError, True, id="503-of-a-proxy"),
+        pytest.param(502, status(404, "NotFound"), errors.ServerError, True, id="502-saying-404"),
+        pytest.param(500, status(500, "AlreadyExists"), errors.ServerError, True, id="500-exists"),
+        pytest.param(404, b'{"code":987654321}', errors.NotFound, False, id="404-with-a-wild-code"),
     ],
 )
-def test_classes(code: int, body: bytes, type_: type[ApiError], outcome: Outcome, *, transient: bool) -> None:
+def test_classes(code: int, body: bytes, type_: type[ApiError], *, transient: bool) -> None:
     error = classify(code, body, {})
 
     assert type(error) is type_
-    assert (error.status, error.outcome, error.transient) == (code, outcome, transient)
+    assert (error.status, error.transient) == (code, transient)
 
 
 def test_a_status_says_why() -> None:

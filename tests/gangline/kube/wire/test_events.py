@@ -18,7 +18,6 @@ POD = ObjectReference.of("Pod", "team", "a", "uid-a")
 def occurrence(**changes: Any) -> Occurrence:
     fields: dict[str, Any] = {
         "regarding": POD,
-        "related": None,
         "type": "Warning",
         "reason": "Unschedulable",
         "action": "Scheduling",
@@ -56,7 +55,7 @@ def body(request: Request) -> dict[str, Any]:
 
 def test_an_event_has_the_fields_of_kube_scheduler() -> None:
     recording = Recording()
-    recording.record(0.000042, related=ObjectReference.of("Node", "", "n1", "uid-n"))
+    recording.record(0.000042)
 
     _, request = recording.take(1.0)
 
@@ -73,7 +72,6 @@ def test_an_event_has_the_fields_of_kube_scheduler() -> None:
         "action": "Scheduling",
         "reason": "Unschedulable",
         "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "team", "name": "a", "uid": "uid-a"},
-        "related": {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "uid-n"},
         "note": "0/3 nodes are available",
         "type": "Warning",
     }
