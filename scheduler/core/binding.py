@@ -22,6 +22,7 @@ from scheduler.core.cache import Cache, Intent, IntentState
 from scheduler.core.deadlines import Alarm, Deadlines, PodAlarm, Purpose
 from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Unknown
 from scheduler.core.gang import Gang, Standing, missing_of, title
+from scheduler.core.gang_rule import problem_of_group
 from scheduler.core.gangs import Gangs
 from scheduler.core.instructions import Announce, Bind, BindGang, GroupVersion, Instruction, ReadPod
 from scheduler.core.model.group import GroupFacts
@@ -176,7 +177,8 @@ class Binding:
             return True
         if gang.size(Standing.BOUND):
             return True
-        return missing_of(gang, self._gangs.group_of(gang.key)) <= gang.size(Standing.WAITING)
+        group = self._gangs.group_of(gang.key)
+        return problem_of_group(gang, group) is None and missing_of(gang, group) <= gang.size(Standing.WAITING)
 
     def _send_again(self, member: Member, intent: Intent) -> None:
         self._attempts += 1

@@ -46,11 +46,9 @@ def assess(gang: Gang, group: GroupFacts | None) -> Assessment:
     waiting = gang.size(Standing.WAITING)
     if not waiting and not gang.unplaceable:
         return Idle()
-    if gang.key.kind is GangKind.POD_GROUP:
-        if group is None:
-            return Blocked(Said(Reason.POD_GROUP_NOT_FOUND, _no_group(gang)))
-        if group.problem is not None:
-            return Blocked(Said(Reason.POD_GROUP_INVALID, f"PodGroup {title(gang.key)}: {group.problem}"))
+    problem = problem_of_group(gang, group)
+    if problem is not None:
+        return Blocked(problem)
     if not waiting:
         return Blocked(_first_problem(gang))
     bound = gang.size(Standing.BOUND)
@@ -64,6 +62,17 @@ def assess(gang: Gang, group: GroupFacts | None) -> Assessment:
         since = max(gang.oldest_waiting_s, group.created_s if group is not None else 0.0)
         return Ready(Turn.SURPLUS, gang.waiting_no_younger_than(since), divisible=True)
     return Ready(turn_of(min_member, gang.counts), min(missing, waiting), divisible=bound > 0)
+
+
+def problem_of_group(gang: Gang, group: GroupFacts | None) -> Said | None:
+    """Say what is wrong with the PodGroup that a gang is named by; None if nothing is, or if no PodGroup names it."""
+    if gang.key.kind is not GangKind.POD_GROUP:
+        return None
+    if group is None:
+        return Said(Reason.POD_GROUP_NOT_FOUND, _no_group(gang))
+    if group.problem is not None:
+        return Said(Reason.POD_GROUP_INVALID, f"PodGroup {title(gang.key)}: {group.problem}")
+    return None
 
 
 def lacks_quorum(gang: Gang, group: GroupFacts | None) -> int:

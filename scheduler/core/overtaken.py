@@ -2,6 +2,7 @@
 
 from scheduler.core.cache import Cache
 from scheduler.core.gang import missing_of
+from scheduler.core.gang_rule import problem_of_group
 from scheduler.core.gangs import Gangs
 from scheduler.core.instructions import Bind, BindGang
 
@@ -33,5 +34,9 @@ class Overtaken:
         gang = self._gangs.gang_of(plan.binds[0].uid)
         if gang is None:
             return None
-        missing = missing_of(gang, self._gangs.group_of(gang.key))
+        group = self._gangs.group_of(gang.key)
+        problem = problem_of_group(gang, group)
+        if problem is not None:
+            return problem.message
+        missing = missing_of(gang, group)
         return f"the gang now needs {missing} more" if missing else None

@@ -316,6 +316,19 @@ def test_binding_again_never_starts_a_gang_that_cannot_be_completed() -> None:
     assert (script.binds, used_cpu(script)) == ([], 0)
 
 
+def test_binding_again_never_starts_a_gang_whose_group_has_gone() -> None:
+    script = gang_of(2)
+    first, second = script.binds
+    script.tell(unknown(first), unknown(second))
+    script.remove(group("g", 2), after_s=2)
+
+    script.tell(read(first, ""), read(second, ""))
+
+    assert (script.binds, used_cpu(script)) == ([], 0)
+    script.wait(2)
+    assert script.reasons == dict.fromkeys([first.name, second.name], "PodGroupNotFound")
+
+
 def test_a_node_that_has_gone_is_not_bound_to_again() -> None:
     script = Script(node("n1"), pod("p"))
     (bind,) = script.binds

@@ -43,6 +43,17 @@ def test_a_plan_of_which_nothing_has_changed_stands() -> None:
             "the gang now needs 2 more",
             id="more-asked-for",
         ),
+        pytest.param(
+            lambda script: script.remove(group("g", 2)),
+            "PodGroup team/g does not exist; create it in namespace team, or correct the pods' label",
+            id="group-gone",
+        ),
+        pytest.param(
+            lambda script: script.observe(group("g", 2, min_resources={"cpu": ""}, version="200")),
+            "PodGroup team/g: spec.minResources has a quantity that is not legal: cpu: quantity '' is not a number with an "
+            "optional suffix: write 4, 500m, 1.5Gi or 2e3",
+            id="group-spoiled",
+        ),
     ],
 )
 def test_a_plan_is_overtaken(change: Callable[[Script], object], reason: str) -> None:
