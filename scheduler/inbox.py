@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gangline.base.clock import Clock
 from gangline.base.event_queue import EventQueue
-from gangline.contract.pod import Pod
+from gangline.contract.pod import FINISHED_PHASES, Pod
 from scheduler.core.events import (
     BudgetGone,
     BudgetObserved,
@@ -152,9 +152,7 @@ def _urgency(event: Observation) -> Urgency:
 
 def _waits(pod: Pod) -> bool:
     return (
-        not pod.spec.node_name
-        and pod.metadata.deletion_timestamp is None
-        and pod.status.phase not in {"Succeeded", "Failed"}
+        not pod.spec.node_name and pod.metadata.deletion_timestamp is None and pod.status.phase not in FINISHED_PHASES
     )
 
 

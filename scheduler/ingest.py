@@ -6,10 +6,9 @@ from typing import Any, assert_never
 
 import structlog
 
-from gangline.contract.membership import FINISHED_PHASES
 from gangline.contract.meta import Key
 from gangline.contract.node import Node
-from gangline.contract.pod import Pod
+from gangline.contract.pod import FINISHED_PHASES, Pod
 from gangline.contract.podgroup import PodGroup
 from gangline.contract.policy import PodDisruptionBudget, PriorityClass
 from gangline.contract.quantity import QuantityError

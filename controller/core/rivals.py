@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
+from gangline.contract.meta import is_older
 from gangline.contract.podgroup import PodGroupStatus
 
 WINDOW_S: Final = 60.0
@@ -75,8 +76,8 @@ class Rivals:
         claim = self._claims.get(uid)
         if claim is None or claim.verdict is None or verdict in {claim.verdict, *claim.unanswered}:
             return False
-        if _is_older(resource_version, claim.resource_version):
-            return False
+        if is_older(resource_version, claim.resource_version):
+            return False  # the watch may still deliver versions from before our write
         ours, before = claim.verdict, claim.disputed
         claim.verdict, claim.disputed = None, ours
         if verdict.phase == ours.phase and ours != before:
@@ -99,8 +100,3 @@ class Rivals:
     def forget(self, uid: str) -> None:
         """Drop what is known of a PodGroup that is gone."""
         self._claims.pop(uid, None)
-
-
-def _is_older(version: str, than: str) -> bool:
-    """Compare versions of one object: the watch may still deliver those from before our write."""
-    return version.isdecimal() and than.isdecimal() and int(version) < int(than)

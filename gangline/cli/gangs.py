@@ -12,8 +12,8 @@ from gangline.cli.explain.answer import State
 from gangline.cli.explain.case import Case
 from gangline.cli.explain.verdict import DECIDED_WITHIN_S
 from gangline.cli.terminal import counted, duration
-from gangline.contract.membership import GangKind, created_time
-from gangline.contract.meta import epoch_seconds
+from gangline.contract.membership import GangKind
+from gangline.contract.meta import created_time, epoch_seconds
 from gangline.contract.ordering import gang_priority, priorities
 from scheduler.core.reasons import Reason
 

@@ -9,9 +9,8 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
-from gangline.contract.membership import created_time, finished_time
-from gangline.contract.meta import ObjectMeta
-from gangline.contract.pod import Pod
+from gangline.contract.meta import ObjectMeta, created_time, epoch_seconds
+from gangline.contract.pod import FINISHED_PHASES, ContainerStatus, Pod
 
 
 class PodPhase(StrEnum):
@@ -107,13 +106,16 @@ class Counts(Struct, frozen=True, kw_only=True):
     """Figures of one run."""
 
     unfinished: int = 0
-    waiting: int = 0
-    """Unfinished members without a node."""
     bound: int = 0
     """Unfinished members with a node."""
     running: int = 0
     succeeded: int = 0
     failed: int = 0
+
+    @property
+    def waiting(self) -> int:
+        """Unfinished members without a node."""
+        return self.unfinished - self.bound
 
     @property
     def scheduled(self) -> int:
@@ -135,6 +137,20 @@ def facts_of(pod: Pod, scheduler_names: Collection[str]) -> MemberFacts:
         ours=(pod.spec.scheduler_name or "") in scheduler_names,
         priority=pod.spec.priority or 0,
     )
+
+
+def finished_time(pod: Pod) -> float | None:
+    """Seconds since 1970 at which a finished pod finished, None for one that has not.
+
+    The latest end of a container; for a pod that never had one (evicted, rejected by its node) the latest
+    change of a condition, else its creation.
+    """
+    if pod.status.phase not in FINISHED_PHASES:
+        return None
+    statuses = (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ()))
+    ends = [end for status in statuses if (end := _container_end(status)) > 0]
+    changes = [epoch_seconds(c.last_transition_time) for c in pod.status.conditions or () if c.last_transition_time]
+    return max(ends or changes or [created_time(pod.metadata)])
 
 
 def owning_job(metadata: ObjectMeta) -> str:
@@ -195,7 +211,6 @@ def count(members: Iterable[Countable]) -> Counts:
             bound += member.node != ""
     return Counts(
         unfinished=unfinished,
-        waiting=unfinished - bound,
         bound=bound,
         running=running,
         succeeded=succeeded,
@@ -223,3 +238,9 @@ def _finished_after(member: Countable, time_s: float) -> bool:
     if finished_s is None:
         return False
     return finished_s > time_s or (finished_s == time_s and member.phase is _FAILED)
+
+
+def _container_end(status: ContainerStatus) -> float:
+    """Return when a container ended; not above 0 if unknown (the kubelet writes the year 1 then)."""
+    terminated = status.state.terminated if status.state else None
+    return epoch_seconds(terminated.finished_at) if terminated and terminated.finished_at else 0.0

@@ -8,14 +8,12 @@ from typing import Final, NamedTuple, assert_never
 from msgspec import Struct
 
 from gangline.contract import names
-from gangline.contract.meta import ObjectMeta, OwnerReference, epoch_seconds
-from gangline.contract.pod import ContainerStatus, Pod
+from gangline.contract.meta import ObjectMeta, OwnerReference
+from gangline.contract.pod import Pod
+from gangline.contract.podgroup import INT32_MAX
 from gangline.contract.policy import LabelSelector, PodDisruptionBudget
 from gangline.contract.selectors import label_selector_matches
 
-FINISHED_PHASES: Final = frozenset({"Succeeded", "Failed"})
-
-_INT32_MAX: Final = 2**31 - 1
 _OBJECT_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 _COUNT: Final = re.compile(r"[0-9]{1,10}")
 
@@ -137,7 +135,7 @@ def newest_min_member(claims: Iterable[tuple[float, int]]) -> int:
 def gang_budget(budget: PodDisruptionBudget) -> Budget | None:
     """Return the budget if it forms gangs: only an integer `minAvailable` from 1 does. Never raises."""
     minimum = budget.spec.min_available
-    if type(minimum) is not int or not 1 <= minimum <= _INT32_MAX:
+    if type(minimum) is not int or not 1 <= minimum <= INT32_MAX:
         return None
     owner = budget.metadata.controller
     return Budget(
@@ -147,31 +145,6 @@ def gang_budget(budget: PodDisruptionBudget) -> Budget | None:
         owner_uid=owner.uid if owner is not None else "",
         selector=budget.spec.selector,
     )
-
-
-def finished_time(pod: Pod) -> float | None:
-    """Seconds since 1970 at which a finished pod finished, None for one that has not.
-
-    The latest end of a container; for a pod that never had one (evicted, rejected by its node) the latest
-    change of a condition, else its creation.
-    """
-    if pod.status.phase not in FINISHED_PHASES:
-        return None
-    statuses = (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ()))
-    ends = [end for status in statuses if (end := _container_end(status)) > 0]
-    changes = [epoch_seconds(c.last_transition_time) for c in pod.status.conditions or () if c.last_transition_time]
-    return max(ends or changes or [created_time(pod.metadata)])
-
-
-def created_time(metadata: ObjectMeta) -> float:
-    """Seconds since 1970 at which an object was created, 0 where it does not say."""
-    return epoch_seconds(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
-
-
-def _container_end(status: ContainerStatus) -> float:
-    """Return when a container ended; not above 0 if unknown (the kubelet writes the year 1 then)."""
-    terminated = status.state.terminated if status.state else None
-    return epoch_seconds(terminated.finished_at) if terminated and terminated.finished_at else 0.0
 
 
 def _claimed_names(metadata: ObjectMeta) -> dict[str, str]:
@@ -201,11 +174,11 @@ def _named(claimed: dict[str, str]) -> Named | Illegal:
 
 def _shadow(metadata: ObjectMeta, value: str) -> Shadow | Single | Illegal:
     min_member = int(value) if _COUNT.fullmatch(value) else 0
-    if not 1 <= min_member <= _INT32_MAX:
+    if not 1 <= min_member <= INT32_MAX:
         return Illegal(
             LinkFault.MIN_MEMBER_INVALID,
             f"annotation {names.GROUP_MIN_MEMBER_ANNOTATION} says {_shown(value)}: "
-            f"use a whole number from 1 to {_INT32_MAX}",
+            f"use a whole number from 1 to {INT32_MAX}",
         )
     owner = metadata.controller
     if owner is not None:

@@ -25,6 +25,11 @@ def epoch_seconds(time: datetime) -> float:
     return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH).total_seconds()
 
 
+def is_older(version: str, than: str) -> bool:
+    """Tell whether one resourceVersion of a kind is from before another (KEP-5504); what is no number does not compare."""
+    return version.isdecimal() and than.isdecimal() and (len(version), version) < (len(than), than)
+
+
 class Key(NamedTuple):
     """Name of an object inside its kind; namespace is empty for cluster-scoped kinds."""
 
@@ -68,6 +73,11 @@ class ObjectMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     def controller(self) -> OwnerReference | None:
         """The owner that controls this object, if one does."""
         return next((owner for owner in self.owner_references or () if owner.controller), None)
+
+
+def created_time(metadata: ObjectMeta) -> float:
+    """Seconds since 1970 at which an object was created, 0 where it does not say."""
+    return epoch_seconds(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
 
 
 class Condition(Struct, frozen=True, kw_only=True, rename="camel"):

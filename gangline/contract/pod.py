@@ -1,15 +1,17 @@
 """Pods, as a partial Struct: the fields that gangs, feasibility and status read, and no others.
 
-What is not read cannot make a pod unreadable. Quantities stay as they came (`str | int | float`); `contract.quantity` reads them. Whatever is
-only tested for presence (inter-pod affinity, claims) is kept as opaque objects.
+What is not read cannot make a pod unreadable. Quantities stay as they came (`str | int | float`); `contract.quantity`
+reads them. Whatever is only tested for presence (inter-pod affinity, claims) is kept as opaque objects.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, field
 
 from gangline.contract.meta import ApiObject, Condition, Int64, OrDefault
+
+FINISHED_PHASES: Final = frozenset({"Succeeded", "Failed"})
 
 Quantity = str | int | float
 Opaque = dict[str, Any]

@@ -4,7 +4,7 @@ CPU is counted in milli-units, everything else in whole units (bytes, devices, p
 of kube-scheduler's NodeResourcesFit and NodePorts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -191,6 +191,6 @@ def _add(total: Amounts, amounts: Amounts) -> None:
         total[name] = total.get(name, 0) + amount
 
 
-def _raise_to(total: Amounts, amounts: Iterable[tuple[str, int]] | Amounts) -> None:
-    for name, amount in dict(amounts).items():
+def _raise_to(total: Amounts, amounts: Amounts) -> None:
+    for name, amount in amounts.items():
         total[name] = max(total.get(name, 0), amount)

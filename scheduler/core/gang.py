@@ -175,7 +175,7 @@ class Gang:
         """Counts of the current run; a member whose bind was sent counts as bound."""
         bound = self.size(Standing.BOUND, Standing.SENT)
         unfinished = self.size(*_UNFINISHED)
-        return Counts(unfinished=unfinished, waiting=unfinished - bound, bound=bound, succeeded=self.succeeded)
+        return Counts(unfinished=unfinished, bound=bound, succeeded=self.succeeded)
 
     @property
     def succeeded(self) -> int:

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from gangline.contract.counting import Counts, MemberFacts, count, current_run, facts_of, is_finished, need, quorum
-from gangline.contract.membership import Link, Named, Shadow, created_time, link_of, newest_min_member
-from gangline.contract.meta import Condition
+from gangline.contract.membership import Link, Named, Shadow, link_of, newest_min_member
+from gangline.contract.meta import Condition, created_time
 from gangline.contract.node import Node
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from gangline.contract.meta import Key, ObjectMeta
+from gangline.contract.pod import FINISHED_PHASES
 from gangline.kube.wire.changes import HasMetadata, T, Unreadable
 from gangline.kube.wire.errors import Status, Undecodable
 from gangline.kube.wire.resources import Resource
@@ -90,7 +91,6 @@ class Page(Struct, Generic[T], frozen=True):
 
 
 _OBJECT_EVENTS: Final = frozenset({"ADDED", "MODIFIED", "DELETED"})
-_FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _PATH_SEGMENT: Final = re.compile(r"(?!\.{1,2}\Z)[^/%]+")
 """What a name must be to stand in a path (apimachinery's IsValidPathSegmentName)."""
 
@@ -181,7 +181,7 @@ def _envelope(value: object, message: str) -> Unreadable:
     metadata = _mapping(_mapping(value).get("metadata"))
     uid, name = _text(metadata.get("uid")), _text(metadata.get("name"))
     key = Key(_text(metadata.get("namespace")), name or f"(no name, {f'UID {uid}' if uid else 'no UID'})")
-    finished = _text(_mapping(_mapping(value).get("status")).get("phase")) in _FINISHED
+    finished = _text(_mapping(_mapping(value).get("status")).get("phase")) in FINISHED_PHASES
     node_name = _text(_mapping(_mapping(value).get("spec")).get("nodeName"))
     return Unreadable(
         key=key,

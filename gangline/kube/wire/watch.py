@@ -27,7 +27,7 @@ from typing import Final, Generic, assert_never
 from msgspec import Struct
 
 from gangline.base.backoff import Backoff
-from gangline.contract.meta import Key
+from gangline.contract.meta import Key, is_older
 from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Synced, T, Unreadable
 from gangline.kube.wire.decode import (
     Added,
@@ -311,7 +311,7 @@ class WatchMachine(Generic[T]):
             self._resource_version = resource_version
 
     def _check_order(self, resource_version: str) -> None:
-        if _older(resource_version, self._resource_version):
+        if is_older(resource_version, self._resource_version):
             raise Gone(f"resourceVersion went back from {self._resource_version} to {resource_version}", status=410)
 
     def _close(self, now: float) -> bool:
@@ -332,9 +332,3 @@ class WatchMachine(Generic[T]):
         self._failures += 1
         self._pause_due = True
         self._retry_after_s = retry_after_s or 0.0
-
-
-def _older(version: str, than: str) -> bool:
-    if version == than or (len(version), version) > (len(than), than):
-        return False
-    return version.isdecimal() and than.isdecimal()

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from gangline.contract.membership import GangKey, GangKind, created_time
-from gangline.contract.meta import Key
+from gangline.contract.membership import GangKey, GangKind
+from gangline.contract.meta import Key, created_time
 from gangline.contract.podgroup import PodGroup
 from gangline.contract.quantity import QuantityError
 from gangline.contract.requests import amount_of

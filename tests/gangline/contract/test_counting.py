@@ -1,3 +1,4 @@
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from gangline.contract.counting import (
     count,
     current_run,
     facts_of,
+    finished_time,
     is_mismatched,
     need,
 )
@@ -75,14 +77,14 @@ def test_current_run(members: list[MemberFacts], counted: str) -> None:
     ("members", "counts"),
     [
         pytest.param([], Counts(), id="nobody"),
-        pytest.param([waiting(), waiting()], Counts(unfinished=2, waiting=2), id="waiting"),
+        pytest.param([waiting(), waiting()], Counts(unfinished=2), id="waiting"),
         pytest.param([bound()], Counts(unfinished=1, bound=1), id="bound, not running yet"),
         pytest.param([bound(phase=RUNNING)], Counts(unfinished=1, bound=1, running=1), id="running"),
         pytest.param([bound(phase=UNKNOWN)], Counts(unfinished=1, bound=1), id="unknown phase"),
         pytest.param([finished(), finished(phase=FAILED)], Counts(succeeded=1, failed=1), id="finished"),
         pytest.param(
             [waiting(), bound(), bound(phase=RUNNING), finished(), finished(), finished(phase=FAILED)],
-            Counts(unfinished=3, waiting=1, bound=2, running=1, succeeded=2, failed=1),
+            Counts(unfinished=3, bound=2, running=1, succeeded=2, failed=1),
             id="all kinds",
         ),
     ],
@@ -103,8 +105,8 @@ def test_count(members: list[MemberFacts], counts: Counts) -> None:
         pytest.param(3, Counts(bound=1, succeeded=1), 1, id="succeeded count"),
         pytest.param(3, Counts(bound=1, failed=2), 2, id="failed do not"),
         pytest.param(3, Counts(bound=3), 0, id="quorum"),
-        pytest.param(3, Counts(succeeded=6, waiting=1), 0, id="the seventh of a Job in threes"),
-        pytest.param(3, Counts(waiting=5), 3, id="waiting are what is needed"),
+        pytest.param(3, Counts(unfinished=1, succeeded=6), 0, id="the seventh of a Job in threes"),
+        pytest.param(3, Counts(unfinished=5), 3, id="waiting are what is needed"),
     ],
 )
 def test_need(min_member: int | None, counts: Counts, needed: int) -> None:
@@ -209,3 +211,57 @@ def pod(**parts: Any) -> Pod:
 )
 def test_facts(given_pod: Pod, expected: MemberFacts) -> None:
     assert facts_of(given_pod, {"gangline"}) == expected
+
+
+def at(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat().replace("+00:00", "Z")
+
+
+def ended(*seconds: int | None) -> list[dict[str, Any]]:
+    return [
+        {"name": str(place), "state": {"terminated": {"finishedAt": None if second is None else at(second)}}}
+        for place, second in enumerate(seconds)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "finished"),
+    [
+        pytest.param({}, None, id="no phase"),
+        pytest.param({"phase": "Running", "containerStatuses": ended(50)}, None, id="a container ended, the pod runs"),
+        pytest.param({"phase": "Succeeded", "containerStatuses": ended(50, 70, 60)}, 70, id="the last container"),
+        pytest.param({"phase": "Failed", "initContainerStatuses": ended(40)}, 40, id="an init container failed"),
+        pytest.param(
+            {
+                "phase": "Failed",
+                "containerStatuses": [{"name": "a", "state": {"terminated": {"finishedAt": "0001-01-01T00:00:00Z"}}}],
+                "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": at(30)}],
+            },
+            30,
+            id="a time that the kubelet does not know",
+        ),
+        pytest.param(
+            {
+                "phase": "Failed",
+                "reason": "Evicted",
+                "conditions": [
+                    {"type": "PodScheduled", "status": "True", "lastTransitionTime": at(20)},
+                    {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": at(25)},
+                    {"type": "Ready", "status": "False", "lastTransitionTime": None},
+                ],
+            },
+            25,
+            id="evicted: the last change of a condition",
+        ),
+        pytest.param({"phase": "Failed"}, 10, id="rejected by its node: its creation"),
+        pytest.param({"phase": "Succeeded", "containerStatuses": [*ended(None), {"name": "b"}]}, 10, id="no ends"),
+    ],
+)
+def test_finished_time(status: dict[str, Any], finished: float | None) -> None:
+    finished_pod = msgspec.convert({"metadata": {"creationTimestamp": at(10)}, "status": status}, Pod)
+
+    assert finished_time(finished_pod) == finished
+
+
+def test_a_finished_pod_always_has_a_time() -> None:
+    assert finished_time(msgspec.convert({"status": {"phase": "Failed"}}, Pod)) == 0.0

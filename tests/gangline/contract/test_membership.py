@@ -1,5 +1,4 @@
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -16,7 +15,6 @@ from gangline.contract.membership import (
     Named,
     Shadow,
     Single,
-    finished_time,
     gang_budget,
     gang_key,
     is_linked,
@@ -327,57 +325,3 @@ def test_an_ownerless_budget_keeps_owners_apart() -> None:
 
 def test_a_selector_is_kept_as_it_came() -> None:
     assert formed(BY_LABEL).selector == LabelSelector(match_labels={"app": "train"})
-
-
-def at(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).isoformat().replace("+00:00", "Z")
-
-
-def ended(*seconds: int | None) -> list[dict[str, Any]]:
-    return [
-        {"name": str(place), "state": {"terminated": {"finishedAt": None if second is None else at(second)}}}
-        for place, second in enumerate(seconds)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("status", "finished"),
-    [
-        pytest.param({}, None, id="no phase"),
-        pytest.param({"phase": "Running", "containerStatuses": ended(50)}, None, id="a container ended, the pod runs"),
-        pytest.param({"phase": "Succeeded", "containerStatuses": ended(50, 70, 60)}, 70, id="the last container"),
-        pytest.param({"phase": "Failed", "initContainerStatuses": ended(40)}, 40, id="an init container failed"),
-        pytest.param(
-            {
-                "phase": "Failed",
-                "containerStatuses": [{"name": "a", "state": {"terminated": {"finishedAt": "0001-01-01T00:00:00Z"}}}],
-                "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": at(30)}],
-            },
-            30,
-            id="a time that the kubelet does not know",
-        ),
-        pytest.param(
-            {
-                "phase": "Failed",
-                "reason": "Evicted",
-                "conditions": [
-                    {"type": "PodScheduled", "status": "True", "lastTransitionTime": at(20)},
-                    {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": at(25)},
-                    {"type": "Ready", "status": "False", "lastTransitionTime": None},
-                ],
-            },
-            25,
-            id="evicted: the last change of a condition",
-        ),
-        pytest.param({"phase": "Failed"}, 10, id="rejected by its node: its creation"),
-        pytest.param({"phase": "Succeeded", "containerStatuses": [*ended(None), {"name": "b"}]}, 10, id="no ends"),
-    ],
-)
-def test_finished_time(status: dict[str, Any], finished: float | None) -> None:
-    finished_pod = msgspec.convert({"metadata": {"creationTimestamp": at(10)}, "status": status}, Pod)
-
-    assert finished_time(finished_pod) == finished
-
-
-def test_a_finished_pod_always_has_a_time() -> None:
-    assert finished_time(msgspec.convert({"status": {"phase": "Failed"}}, Pod)) == 0.0

@@ -43,14 +43,14 @@ def test_mixed_priorities_are_told() -> None:
 @pytest.mark.parametrize(
     ("min_member", "counts", "turn"),
     [
-        pytest.param(3, Counts(waiting=3), Turn.QUORUM, id="nothing bound"),
-        pytest.param(3, Counts(waiting=2), Turn.QUORUM, id="incomplete"),
-        pytest.param(3, Counts(waiting=1, bound=2), Turn.REPAIR, id="one lost"),
-        pytest.param(3, Counts(waiting=1, bound=3), Turn.SURPLUS, id="at quorum"),
-        pytest.param(3, Counts(waiting=1, succeeded=6), Turn.SURPLUS, id="last of a Job in waves"),
-        pytest.param(3, Counts(waiting=1, succeeded=2), Turn.QUORUM, id="succeeded, nothing bound"),
-        pytest.param(3, Counts(waiting=1, bound=1, succeeded=1), Turn.REPAIR, id="succeeded and bound"),
-        pytest.param(None, Counts(waiting=1), Turn.QUORUM, id="gang of one"),
+        pytest.param(3, Counts(unfinished=3), Turn.QUORUM, id="nothing bound"),
+        pytest.param(3, Counts(unfinished=2), Turn.QUORUM, id="incomplete"),
+        pytest.param(3, Counts(unfinished=3, bound=2), Turn.REPAIR, id="one lost"),
+        pytest.param(3, Counts(unfinished=4, bound=3), Turn.SURPLUS, id="at quorum"),
+        pytest.param(3, Counts(unfinished=1, succeeded=6), Turn.SURPLUS, id="last of a Job in waves"),
+        pytest.param(3, Counts(unfinished=1, succeeded=2), Turn.QUORUM, id="succeeded, nothing bound"),
+        pytest.param(3, Counts(unfinished=2, bound=1, succeeded=1), Turn.REPAIR, id="succeeded and bound"),
+        pytest.param(None, Counts(unfinished=1), Turn.QUORUM, id="gang of one"),
     ],
 )
 def test_turn(min_member: int | None, counts: Counts, turn: Turn) -> None:
