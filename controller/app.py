@@ -1,10 +1,8 @@
-"""Puts the controller together: settings, API server, watches, workers, endpoints."""
+"""The composition root of the controller: settings, client, loops, endpoints, and the order in which they stop."""
 
 import asyncio
-import socket
 import sys
 import time
-import uuid
 from functools import partial
 from typing import Any, Final
 
@@ -27,14 +25,14 @@ from gangline.kube.client import CALLS_BESIDE_WRITES, Client, connect
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.lease import LeaseHolder
 from gangline.kube.recorder import EventRecorder
-from gangline.kube.reflector import Reflector
+from gangline.kube.reflector import Reflector, obstacles
 from gangline.kube.wire.errors import ApiError
 from gangline.kube.wire.resources import POD_GROUPS, PODS
 from gangline.service.http import HttpServer, page_of
 from gangline.service.lifecycle import Loops, repeat, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
-from gangline.service.process import run_process
+from gangline.service.process import instance_name, run_process
 from gangline.service.process_settings import lease_key
 from gangline.service.turns import collected
 from gangline.service.validation import Validation, lasting
@@ -47,6 +45,36 @@ LAST_WRITES_S: Final = 5.0
 log = structlog.get_logger()
 
 
+def main() -> int:
+    """Run the controller until SIGTERM; return the exit code."""
+    return run_process(
+        Settings,
+        serve,
+        sys.argv[1:],
+        program=PROGRAM,
+        description="Keeps the status of each PodGroup true: phase, counts, owners, conditions.",
+        last_writes_s=LAST_WRITES_S,
+    )
+
+
+async def serve(settings: Settings, stop: asyncio.Event) -> None:
+    """Run the controller until `stop`. Raises StartError when it cannot begin."""
+    metrics = Metrics(new_registry())
+    async with client_of(settings, metrics) as client:
+        await Controller(settings, client, metrics).run(stop)
+
+
+def client_of(settings: Settings, metrics: Metrics) -> Client:
+    """Return a client with room for all status writes at once and for what must never wait for them, as the lease."""
+    return connect(
+        settings.kubeconfig or None,
+        settings.context or None,
+        user_agent=PROGRAM,
+        observer=metrics.requests,
+        concurrency=settings.workers + CALLS_BESIDE_WRITES,
+    )
+
+
 class Controller:
     """All parts of the process around one client; `run` lives until `stop`."""
 
@@ -55,12 +83,12 @@ class Controller:
         self._client = client
         self._metrics = metrics
         self._clock = MonotonicClock()
-        self._instance = f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}"
+        instance = instance_name()
         self._index = Index(settings.scheduler_name)
         self._rivals = Rivals()
         self._writer = StatusWriter(client, metrics)
         self._recorder = EventRecorder(
-            client, component="gangline.io/controller", instance=self._instance, observer=metrics.events
+            client, component="gangline.io/controller", instance=instance, observer=metrics.events
         )
         announcer = Announcer(self._recorder)
         self._reconciler = Reconciler(
@@ -76,21 +104,19 @@ class Controller:
         self._ingest = Ingest(
             self._index, self._rivals, announcer, metrics, ask=self._ask, clock=self._clock, wall_time=time.time
         )
-        watch_seconds = (max(1, settings.watch_s // 2), settings.watch_s)
-        self._pods = Reflector(client, PODS, Pod, self._ingest.take_pod, watch_seconds=watch_seconds)
-        self._groups = Reflector(client, POD_GROUPS, PodGroup, self._ingest.take_group, watch_seconds=watch_seconds)
+        watch_seconds = settings.watch_seconds
+        self._reflectors: dict[Kind, Reflector[Any]] = {
+            Kind.POD: Reflector(client, PODS, Pod, self._ingest.take_pod, watch_seconds=watch_seconds),
+            Kind.POD_GROUP: Reflector(
+                client, POD_GROUPS, PodGroup, self._ingest.take_group, watch_seconds=watch_seconds
+            ),
+        }
         key = lease_key(settings.lease, PROGRAM)
-        self._lease = None if key is None else LeaseHolder(client, key, self._instance)
+        self._lease = LeaseHolder(client, key, instance) if key is not None else None
         self._validation = Validation(self._compare, metrics.cache_problems, cannot=ApiError)
-        self._server = HttpServer(
-            settings.http_address,
-            registry=metrics.registry,
-            ready=self.problems,
-            healthy=list,
-            debug={"groups": self._describe_groups, "validate": self._validation.answer},
-        )
+        self._server = self._endpoints()
         self._is_reconciling = False
-        self._read_gauges(metrics)
+        self._read_gauges()
 
     @property
     def http_port(self) -> int:
@@ -100,11 +126,10 @@ class Controller:
     async def run(self, stop: asyncio.Event) -> None:
         """Serve, watch and reconcile until `stop`; then finish the writes under way."""
         async with self._server, Loops(stop) as loops:
-            loops.start("watch pods", self._pods.run())
-            loops.start("watch podgroups", self._groups.run())
-            loops.start("record events", self._recorder.run())
-            loops.start("watch loop lag", watch_loop_lag(self._metrics.loop_lag))
-            log.info("controller_started", http_port=self._server.port, instance=self._instance)
+            loops.start("loop lag", watch_loop_lag(self._metrics.loop_lag))
+            for kind, reflector in self._reflectors.items():
+                loops.start(f"watch {kind}", reflector.run())
+            loops.start("event recorder", self._recorder.run())
             if await unless_stopped(stop, self._until_ready()):
                 await self._reconcile(loops, stop)
             await self._recorder.flush(FLUSH_S)
@@ -132,9 +157,9 @@ class Controller:
 
     async def _reconcile(self, loops: Loops, stop: asyncio.Event) -> None:
         groups, pods = self._index.sizes()
-        log.info("reconciling", groups=groups, pods=pods, workers=self._settings.workers)
+        log.info("started", groups=groups, pods=pods, workers=self._settings.workers)
         if self._lease is not None:
-            loops.start("renew lease", self._lease.run())
+            loops.start("lease", self._lease.run())
         if self._settings.validate_s:
             loops.start("validate", repeat(self._settings.validate_s, self._validation.watch))
         loops.start("try all fields", repeat(self._settings.try_all_fields_s, self._try_all_fields))
@@ -149,18 +174,21 @@ class Controller:
         if late:
             log.warning("not_finished_in_time", what="statuses", writes=len(late))
 
+    def _endpoints(self) -> HttpServer:
+        return HttpServer(
+            self._settings.http_address,
+            registry=self._metrics.registry,
+            ready=self.problems,
+            healthy=list,
+            debug={"validate": self._validation.answer, "groups": self._describe_groups},
+        )
+
     def problems(self) -> list[str]:
         """Say why the process is not ready: what it does not know, may not do, or leaves to another."""
-        found = []
-        for plural, reflector in ((PODS.plural, self._pods), (POD_GROUPS.plural, self._groups)):
-            stale = reflector.obstacle(self._settings.stale_s)
-            if stale is not None:
-                found.append(f"{plural}: {stale}")
-        if self._lease is not None and (obstacle := self._lease.obstacle) is not None:
-            found.append(obstacle)
-        if self._writer.problem is not None:
-            found.append(self._writer.problem)
-        return [*found, *self._client.denials()]
+        stale = obstacles(self._reflectors, self._settings.stale_s)
+        lease = self._lease.obstacle if self._lease is not None else None
+        own = [problem for problem in (lease, self._writer.problem) if problem is not None]
+        return [*stale, *own, *self._client.denials()]
 
     async def _describe_groups(self, request: Request) -> object:
         """Answer /debug/groups: what PodGroups show, what would be written, and how many more there are."""
@@ -197,16 +225,17 @@ class Controller:
     async def _differences(self) -> list[str]:
         return await differences(self._index, self._client, self._settings.scheduler_name, time.time())
 
-    def _read_gauges(self, metrics: Metrics) -> None:
+    def _read_gauges(self) -> None:
         """Let each gauge be read when it is scraped."""
+        metrics = self._metrics
         for phase in PHASE_LABELS:
             metrics.pod_groups.labels(phase).set_function(partial(self._groups_in, phase))
         metrics.members.set_function(lambda: self._index.sizes()[1])
         metrics.given_way.set_function(lambda: self._rivals.quiet_count(self._clock.now()))
         metrics.queue_depth.set_function(lambda: self._reconciler.depth)
         metrics.queue_oldest_age.set_function(self._reconciler.oldest_age_s)
-        metrics.watch_staleness.labels(Kind.POD).set_function(lambda: self._pods.staleness_s(self._clock.now()))
-        metrics.watch_staleness.labels(Kind.POD_GROUP).set_function(lambda: self._groups.staleness_s(self._clock.now()))
+        for kind, reflector in self._reflectors.items():
+            metrics.watch_staleness.labels(kind).set_function(reflector.staleness_s)
         metrics.ready.set_function(lambda: not self.problems())
         metrics.lease_held.set_function(self._holds_lease)
 
@@ -215,33 +244,3 @@ class Controller:
 
     def _groups_in(self, phase: str) -> float:
         return float(sum(number for shown, number in self._index.phases().items() if phase_label(shown) == phase))
-
-
-async def control(settings: Settings, stop: asyncio.Event) -> None:
-    """Run the controller until `stop`. Raises StartError when it cannot begin."""
-    metrics = Metrics(new_registry())
-    async with client_of(settings, metrics) as client:
-        await Controller(settings, client, metrics).run(stop)
-
-
-def client_of(settings: Settings, metrics: Metrics) -> Client:
-    """Return a client with room for all status writes at once and for what must never wait for them, as the lease."""
-    return connect(
-        settings.kubeconfig or None,
-        settings.context or None,
-        user_agent=PROGRAM,
-        observer=metrics.requests,
-        concurrency=settings.workers + CALLS_BESIDE_WRITES,
-    )
-
-
-def main() -> int:
-    """Run the controller until SIGTERM; return the exit code."""
-    return run_process(
-        Settings,
-        control,
-        sys.argv[1:],
-        program=PROGRAM,
-        description="Keeps the status of each PodGroup true: phase, counts, owners, conditions.",
-        last_writes_s=LAST_WRITES_S,
-    )

@@ -89,7 +89,7 @@ class Ingest:
 
     def _unreadable(self, kind: Kind, change: Unreadable) -> None:
         self._metrics.unreadable.labels(kind).inc()
-        log.warning("object_unreadable", kind=kind.value, name=str(change.key), uid=change.uid, error=change.message)
+        log.warning("object_unreadable", kind=kind.value, object=str(change.key), uid=change.uid, error=change.message)
 
     def _sync(self, kind: Kind) -> None:
         self._unsynced.discard(kind)

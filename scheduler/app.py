@@ -1,12 +1,10 @@
 """The composition root of the scheduler: settings, client, loops, endpoints, and the order in which they stop."""
 
 import asyncio
-import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Final
-from uuid import uuid4
+from typing import Final
 
 import structlog
 from aiohttp import web
@@ -16,13 +14,13 @@ from gangline.kube.client import CALLS_BESIDE_WRITES, Client, connect
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.lease import LeaseHolder
 from gangline.kube.recorder import EventRecorder
-from gangline.kube.reflector import Reflector
+from gangline.kube.reflector import obstacles
 from gangline.kube.wire.errors import ApiError
 from gangline.service.http import HttpServer, page_of
 from gangline.service.lifecycle import Loops, repeat, unless_stopped
 from gangline.service.loop_lag import watch_loop_lag
 from gangline.service.metrics import new_registry
-from gangline.service.process import run_process
+from gangline.service.process import instance_name, run_process
 from gangline.service.process_settings import lease_key
 from gangline.service.turns import collected
 from gangline.service.validation import Validation, lasting
@@ -37,7 +35,7 @@ from scheduler.metrics import BACKLOG, CACHED, WAITING, Metrics
 from scheduler.settings import Settings
 from scheduler.statuswriter import StatusWriter
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger()
 
 PROGRAM: Final = "gangline-scheduler"
 LAST_WRITES_S: Final = 5.0
@@ -95,8 +93,8 @@ class Process:
         self._clock: Clock = MonotonicClock()
         self._given = given(settings)
         key = lease_key(settings.lease, PROGRAM)
-        identity = f"{socket.gethostname()}-{uuid4().hex[:8]}"
-        self._lease = LeaseHolder(client, key, identity) if key is not None else None
+        instance = instance_name()
+        self._lease = LeaseHolder(client, key, instance) if key is not None else None
         self._scheduler = Scheduler()
         self._inbox = Inbox(self._clock, metrics)
         self._ingest = Ingest(
@@ -104,7 +102,7 @@ class Process:
             self._given.kinds,
             self._inbox.observe,
             metrics,
-            watch_seconds=(settings.watch_s // 2, settings.watch_s),
+            watch_seconds=settings.watch_seconds,
         )
         self._binder = Binder(
             client,
@@ -118,7 +116,7 @@ class Process:
         self._recorder = EventRecorder(
             client,
             component=settings.scheduler_name[0],
-            instance=identity,
+            instance=instance,
             observer=metrics.events,
             rate=settings.event_rate,
             burst=max(1, int(settings.event_rate)),
@@ -148,7 +146,7 @@ class Process:
         async with self._server, Loops(stop) as loops:
             loops.start("loop lag", watch_loop_lag(self._metrics.loop_lag))
             for kind, reflector in self._ingest.reflectors.items():
-                loops.start(f"watch {kind.value}", reflector.run())
+                loops.start(f"watch {kind}", reflector.run())
             if self._lease is not None:
                 if not await unless_stopped(stop, self._lease.acquire()):
                     return
@@ -169,7 +167,7 @@ class Process:
     async def _drain(self) -> None:
         self._loop.stop()
         deadline = self._clock.now() + self._settings.grace_s
-        steps: tuple[tuple[str, Callable[[float], Any]], ...] = (
+        steps: tuple[tuple[str, Callable[[float], Awaitable[bool]]], ...] = (
             ("binds", self._binder.drain),
             ("conditions", self._status_writer.flush),
             ("events", self._recorder.flush),
@@ -193,9 +191,9 @@ class Process:
 
     def problems(self) -> list[str]:
         """Say why the process is not ready; empty when it is."""
-        obstacle = self._lease.obstacle if self._lease is not None else None
-        stale = self._ingest.problems(self._settings.stale_s)
-        return [*([obstacle] if obstacle is not None else []), *stale, *self._client.denials()]
+        lease = self._lease.obstacle if self._lease is not None else None
+        stale = obstacles(self._ingest.reflectors, self._settings.stale_s)
+        return [*stale, *([lease] if lease is not None else []), *self._client.denials()]
 
     async def _gangs(self, request: web.Request) -> object:
         """Answer /debug/gangs: gangs with their states and live reasons, and how many more there are."""
@@ -225,8 +223,7 @@ class Process:
         """Let each gauge be read when it is scraped."""
         metrics = self._metrics
         for kind, reflector in self._ingest.reflectors.items():
-            staleness_s = partial(_staleness_s, reflector, self._clock)
-            metrics.watch_staleness.labels(kind.value).set_function(staleness_s)
+            metrics.watch_staleness.labels(kind).set_function(reflector.staleness_s)
         for urgency in Urgency:
             metrics.queue_depth.labels(urgency.name.lower()).set_function(partial(self._inbox.depth, urgency))
         metrics.before_scrape.refresh = self._refresh_gauges
@@ -244,7 +241,3 @@ class Process:
             metrics.waiting.labels(reason).set(waits.gangs.get(reason, 0))
         for state in WAITING:
             metrics.longest_wait.labels(state).set(waits.longest_s[state])
-
-
-def _staleness_s(reflector: Reflector[Any], clock: Clock) -> float:
-    return reflector.staleness_s(clock.now())

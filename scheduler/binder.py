@@ -24,7 +24,7 @@ from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refuse
 from scheduler.core.instructions import Bind, BindGang, GroupVersion, ReadPod
 from scheduler.metrics import Metrics
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger()
 
 
 class _Lane(IntEnum):

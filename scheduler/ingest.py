@@ -1,7 +1,7 @@
 """Turns what the reflectors deliver into events of the core, kind by kind."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, assert_never
 
 import structlog
@@ -22,7 +22,7 @@ from scheduler.core.events import Kind, Observation
 from scheduler.core.machine import Scheduler
 from scheduler.metrics import Metrics
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger()
 
 _SOURCES: dict[Kind, tuple[Resource, type[Any]]] = {
     Kind.POD: (PODS, Pod),
@@ -51,13 +51,6 @@ class Ingest:
         for kind in kinds:
             resource, type_ = _SOURCES[kind]
             self.reflectors[kind] = Reflector(client, resource, type_, self._sink(kind), watch_seconds=watch_seconds)
-
-    def problems(self, stale_after_s: float) -> Iterator[str]:
-        """Say which kinds have not been listed, may not be followed, or have gone stale."""
-        for kind, reflector in self.reflectors.items():
-            obstacle = reflector.obstacle(stale_after_s)
-            if obstacle is not None:
-                yield f"{kind.value}: {obstacle}"
 
     def _sink(self, kind: Kind) -> Callable[[Change[Any]], None]:
         delivered = self._metrics.watch_events.labels(kind.value)

@@ -16,7 +16,7 @@ from scheduler.inbox import Inbox
 from scheduler.metrics import Metrics
 from scheduler.statuswriter import StatusWriter
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger()
 
 STEP_S = 0.02
 """How long one step may keep the event loop from everything else."""

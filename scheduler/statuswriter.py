@@ -23,7 +23,7 @@ from scheduler.core.events import ConditionAnswered, ConditionOutcome
 from scheduler.core.instructions import Announce, WriteCondition
 from scheduler.metrics import Metrics
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger()
 
 _WORKERS = 4
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
-from typing import Final, Generic, assert_never
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Generic, TypeVar, assert_never
 
 import structlog
 
@@ -26,6 +26,8 @@ SILENCE_S: Final = 75.0
 LINES_AT_ONCE: Final = 100
 """After so many lines the rest of the process gets its turn, however many more have come already."""
 RETRY_BACKOFF: Final = Backoff(initial_s=0.25, limit_s=30.0)
+
+K = TypeVar("K", bound=str)
 
 log = structlog.get_logger()
 
@@ -81,9 +83,9 @@ class Reflector(Generic[T]):
         """Why nobody should rely on what was told, in words for /readyz; see `WatchMachine.obstacle`."""
         return self._machine.obstacle(self._clock.now(), stale_after_s)
 
-    def staleness_s(self, now: float) -> float:
-        """Seconds since the server last gave a sign of life; infinite before the first. `now` is the clock's."""
-        return self._machine.staleness_s(now)
+    def staleness_s(self) -> float:
+        """Seconds since the server last gave a sign of life; infinite before the first."""
+        return self._machine.staleness_s(self._clock.now())
 
     async def run(self) -> None:
         """Follow until cancelled; no answer of the server ends it."""
@@ -149,6 +151,12 @@ class Reflector(Generic[T]):
     def _tell(self, changes: list[Change[T]]) -> None:
         for change in changes:
             self._sink(change)
+
+
+def obstacles(reflectors: Mapping[K, Reflector[Any]], stale_after_s: float) -> list[str]:
+    """Say of which kinds nobody should rely on what was told, and why, in words for /readyz."""
+    found = ((kind, reflector.obstacle(stale_after_s)) for kind, reflector in reflectors.items())
+    return [f"{kind}: {obstacle}" for kind, obstacle in found if obstacle is not None]
 
 
 def kept_in(seen: dict[Key, T], tell: Callable[[], object]) -> Callable[[Change[T]], None]:

@@ -1,17 +1,24 @@
-"""What every service process does first: read its settings, set up logging, and run."""
+"""What every service process is called, and what it does first: read its settings, set up logging, and run."""
 
 import asyncio
 import os
+import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from gangline.service import lifecycle, logging
 from gangline.service.process_settings import ProcessSettings
 from gangline.service.settings import SettingsError, load
 
 S = TypeVar("S", bound=ProcessSettings)
+
+
+def instance_name() -> str:
+    """Name this process as no other is named: its host, and something random."""
+    return f"{socket.gethostname()}-{uuid4().hex[:8]}"
 
 
 def run_process(

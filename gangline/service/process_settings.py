@@ -89,6 +89,11 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
         Literal["debug", "info", "warning", "error"], Setting("The least urgent level that is logged.")
     ] = "info"
 
+    @property
+    def watch_seconds(self) -> tuple[int, int]:
+        """The bounds between which the length of a watch is drawn."""
+        return self.watch_s // 2, self.watch_s
+
 
 def lease_key(lease: str, name: str, *, namespace_file: Path = NAMESPACE_FILE) -> Key | None:
     """Return the lease to hold, or None for none; `name` is the Lease's name when the setting is `auto`.

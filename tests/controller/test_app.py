@@ -379,7 +379,7 @@ async def test_the_process_ends_cleanly_when_told_to(cluster: Cluster) -> None:
             process.kill()
             await process.wait()
     assert process.returncode == 0, told.decode()
-    assert b'"event":"reconciling"' in told.replace(b" ", b"")
+    assert b'"event":"started"' in told.replace(b" ", b"")
 
 
 async def test_a_missing_kubeconfig_is_one_clear_line(tmp_path: Path) -> None:

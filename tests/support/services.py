@@ -113,7 +113,7 @@ def start_task(group: asyncio.TaskGroup, name: str, kubeconfig: Path, **settings
     service = (
         scheduler.app.serve(SchedulerSettings(**given), stop)
         if name == "scheduler"
-        else controller.app.control(ControllerSettings(**given), stop)
+        else controller.app.serve(ControllerSettings(**given), stop)
     )
     return Task(Service(name, f"http://{address}"), group.create_task(service, name=name), stop)
 
