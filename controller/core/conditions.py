@@ -6,7 +6,8 @@
 |                    | False  | what the waiting members say (Unschedulable ...); otherwise GangIncomplete,   |
 |                    |        | SchedulingGated, AwaitingScheduler, MembersFailed                             |
 | TimedOut           | True   | ScheduleTimeoutExceeded: scheduling takes longer than scheduleTimeoutSeconds  |
-|                    | False  | it did once, and does not now: QuorumReached or NotScheduling                 |
+|                    | False  | it did once, and does not now: QuorumReached, NotScheduling (the gang is not  |
+|                    |        | complete), or WithinScheduleTimeout (it was raised, or runs anew)             |
 | SchedulerMismatch  | True   | OtherSchedulerNamed: waiting members name a scheduler that is none of ours    |
 |                    | False  | some did once, and none does now: SchedulersAgree                             |
 
@@ -51,6 +52,7 @@ class ConditionReason(StrEnum):
     MEMBERS_FAILED = "MembersFailed"
     SCHEDULE_TIMEOUT_EXCEEDED = "ScheduleTimeoutExceeded"
     NOT_SCHEDULING = "NotScheduling"
+    WITHIN_SCHEDULE_TIMEOUT = "WithinScheduleTimeout"
     OTHER_SCHEDULER_NAMED = "OtherSchedulerNamed"
     SCHEDULERS_AGREE = "SchedulersAgree"
 
@@ -134,9 +136,15 @@ def _timed_out(facts: GroupFacts, *, was_raised: bool) -> list[Condition]:
         return [_condition(ConditionType.TIMED_OUT, status=True, reason=reason, message=words)]
     if not was_raised:
         return []
-    quorum = need(facts.min_member, facts.counts) == 0
-    reason = ConditionReason.QUORUM_REACHED if quorum else ConditionReason.NOT_SCHEDULING
-    return [_condition(ConditionType.TIMED_OUT, status=False, reason=reason, message="")]
+    return [_condition(ConditionType.TIMED_OUT, status=False, reason=_in_time_because(facts), message="")]
+
+
+def _in_time_because(facts: GroupFacts) -> ConditionReason:
+    if need(facts.min_member, facts.counts) == 0:
+        return ConditionReason.QUORUM_REACHED
+    if is_complete(facts.min_member, facts.counts):
+        return ConditionReason.WITHIN_SCHEDULE_TIMEOUT
+    return ConditionReason.NOT_SCHEDULING
 
 
 def _scheduler_mismatch(facts: GroupFacts, *, was_raised: bool) -> list[Condition]:

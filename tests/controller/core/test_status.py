@@ -257,6 +257,19 @@ def test_a_complaint_that_has_ended_becomes_false_once_and_is_kept(type_: str) -
     assert condition(again, type_) == lowered
 
 
+@pytest.mark.parametrize(
+    ("phases", "reason"),
+    [("RRR", "QuorumReached"), ("PP", "NotScheduling"), ("PPP", "WithinScheduleTimeout")],
+    ids=["it has started", "it lacks a member", "it has more time"],
+)
+def test_a_timeout_that_is_over_says_why(phases: str, reason: str) -> None:
+    raised = Condition(type="TimedOut", status="True", reason="x", message="y", last_transition_time=at(CREATED_S))
+    status = PodGroupStatus(phase="Scheduling", schedule_start_time=at(NOW), conditions=(raised,))
+    lowered = condition(assessed(group(3, status=status, timeout_s=100), pods(phases), NOW + 61), "TimedOut")
+    assert lowered is not None
+    assert (lowered.status, lowered.reason) == ("False", reason)
+
+
 def test_a_condition_keeps_its_transition_time_until_its_status_changes() -> None:
     first = assessed(group(3), pods("PP"))
     podgroup = group(3, status=first.status, generation=2)
