@@ -6,6 +6,7 @@ from typing import Final
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
+from gangline.cli import streams
 from gangline.cli.cluster.options import examples
 
 _SHELLS: Final = ("bash", "zsh", "fish")
@@ -49,6 +50,7 @@ def complete_for_kubectl() -> None:
     """Complete `kubectl gang ...`, as kubectl asks its plugins: candidates by line, then a directive of its shells."""
     from gangline.cli.main import COMPLETE_PLUGIN, PLUGIN_CALLED, main  # noqa: PLC0415
 
+    streams.prepare()
     *before, incomplete = sys.argv[1:] or [""]
     found = ShellComplete(main, {}, PLUGIN_CALLED, COMPLETE_PLUGIN).get_completions(before, incomplete)
     for item in found:

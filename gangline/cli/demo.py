@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from gangline.cli.extras import sandbox_extra
+from gangline.cli.streams import INTERRUPTED
 from gangline.service import logging
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH: Final = 200
-INTERRUPTED: Final = 130
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 """SIGHUP comes when the terminal is closed: the services have sessions of their own and would outlive it."""
 

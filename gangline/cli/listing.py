@@ -19,14 +19,13 @@ from gangline.cli.explain.answer import State
 from gangline.cli.explain.case import Case, cases
 from gangline.cli.explain.floor import Floor
 from gangline.cli.gangs import GangRow, rows
-from gangline.cli.reader import until_reader_has_gone
+from gangline.cli.reader import ReaderGoneError, leave_with_the_reader
 from gangline.cli.terminal import columns, duration, printable, screen_width, show
 from gangline.kube.client import Client
 from gangline.kube.wire.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
 
 SETTLE_S: Final = 0.3
 """A gang changes with each of its pods: what comes within this time is printed once."""
-INTERRUPTED: Final = 130
 _PHASE_STYLES: Final = {
     "Running": "green",
     "Finished": "blue",
@@ -107,15 +106,14 @@ def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
         survey = await read_gangs(client, namespace, budget_gangs=wanted.profile.budget_gangs)
         kinds = (PODS, POD_GROUPS, POD_DISRUPTION_BUDGETS) if survey.budgets else (PODS, POD_GROUPS)
         watching = Watching(Mirror(client, kinds, namespace), wanted)
-        async with asyncio.TaskGroup() as group:
-            printing = group.create_task(watching.run(printed), name="print changes")
-            await until_reader_has_gone()
-            printing.cancel()
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(leave_with_the_reader(), name="await the end of the reader")
+                await watching.run(printed)
+        except* ReaderGoneError:
+            pass
 
-    try:
-        talk(access, conversation)
-    except KeyboardInterrupt:
-        raise SystemExit(INTERRUPTED) from None
+    talk(access, conversation)
 
 
 class Watching:

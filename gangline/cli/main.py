@@ -1,10 +1,13 @@
 """The command `gangline`, also installed as `kubectl-gang`: one group, each command imported when it is asked for."""
 
+import difflib
 import re
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
+
+from gangline.cli import streams
 
 PLUGIN_CALLED: Final = "kubectl gang"
 COMPLETE_PLUGIN: Final = "_KUBECTL_GANG_COMPLETE"
@@ -24,6 +27,18 @@ COMMANDS: Final = {
 class CommandsOnDemand(click.Group):
     """A group whose commands live in modules of their own name; `--help` imports none of them."""
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command on streams that are fit for it."""
+        streams.prepare()
+        return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; Ctrl-C ends it without a word, as it ends kubectl."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(streams.INTERRUPTED) from None
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read `-o=json` as kubectl does: as `-o json`."""
         return super().parse_args(ctx, [word for arg in args for word in _parted(arg)])
@@ -32,6 +47,14 @@ class CommandsOnDemand(click.Group):
         """Return the names of all commands."""
         del ctx
         return sorted(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command by its name; for one that does not exist name the nearest, as kubectl does."""
+        if args[0] not in COMMANDS and (close := difflib.get_close_matches(args[0], COMMANDS, n=1)):
+            raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close[0]!r}?", ctx)
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command, or None when there is no such one."""

@@ -7,13 +7,19 @@ import stat
 import sys
 
 
-async def until_reader_has_gone() -> None:
-    """Wait until nobody reads stdout any more, for ever where it is no pipe; what is printed later goes nowhere."""
-    gone = asyncio.Event()
+class ReaderGoneError(Exception):
+    """Nobody reads stdout any more."""
+
+
+async def leave_with_the_reader() -> None:
+    """Raise ReaderGoneError when nobody reads stdout any more; what is printed later goes nowhere.
+
+    Returns at once where stdout is no pipe.
+    """
     pipe = _pipe()
     if pipe is None:
-        await gone.wait()
         return
+    gone = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(pipe, gone.set)  # the writing end is never readable: this reports that the other end is closed
     try:
@@ -23,6 +29,7 @@ async def until_reader_has_gone() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, pipe)
     os.close(nowhere)
+    raise ReaderGoneError
 
 
 def _pipe() -> int | None:
