@@ -12,7 +12,7 @@ def sandbox_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name not in ("jsonpatch", "jsonpointer"):
+        if error.name not in ("cronsim", "jsonpatch", "jsonpointer"):
             raise
         raise click.ClickException(
             f"the sandbox needs the package {error.name}: install it with `pip install 'gangline[sandbox]'`"

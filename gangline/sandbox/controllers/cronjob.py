@@ -4,13 +4,12 @@ With a speed, the clock of a CronJob runs so much faster from its creation on.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import structs
 
-from gangline.sandbox.controllers import schedules
+from gangline.sandbox import schedules
 from gangline.sandbox.controllers.job import ended
 from gangline.sandbox.controllers.ownership import controlled, create_child, owner_reference
 from gangline.sandbox.objects.batch import CronJob, CronJobStatus, Job
@@ -62,23 +61,15 @@ def _notes(owner: CronJob, jobs: list[Job]) -> Iterator[Note]:
 
 def _times(owner: CronJob, world: World) -> tuple[datetime | None, float | None]:
     """Find the time that is due, and how long it is to the next."""
-    zone = _zone(owner.spec.time_zone)
-    schedule = schedules.parse(owner.spec.schedule)
+    zone, schedule = schedules.zone(owner.spec.time_zone), owner.spec.schedule
     moment = _fast(owner, world.now, world).astimezone(zone)
     since = owner.status.last_schedule_time
     since = _fast(owner, since, world) if since else _created(owner, world.now)
     if owner.spec.starting_deadline_seconds is not None:
         since = max(since, moment - timedelta(seconds=min(owner.spec.starting_deadline_seconds, LONGEST_S)))
-    coming = schedule.next_after(moment)
+    coming = schedules.next_after(schedule, moment)
     wait_s = None if coming is None else (coming - moment).total_seconds() / world.pace.speed
-    return schedule.latest_before(moment, since.astimezone(zone)), wait_s
-
-
-def _zone(name: str | None) -> tzinfo:
-    try:
-        return ZoneInfo(name) if name else UTC
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(f"unknown time zone {name}") from error
+    return schedules.latest_before(schedule, moment, since), wait_s
 
 
 def _fast(owner: CronJob, at: datetime, world: World) -> datetime:

@@ -87,9 +87,10 @@ def test_bad_words_get_one_clear_line(words: list[str], complaint: str) -> None:
     assert complaint in result.output
 
 
-def test_a_missing_extra_is_named() -> None:
+@pytest.mark.parametrize("package", ["cronsim", "jsonpatch"])
+def test_a_missing_extra_is_named(package: str) -> None:
     code = (
-        "import sys; sys.modules['jsonpatch'] = None\nfrom gangline.cli.main import main\nmain(['sandbox', '--bare'])"
+        f"import sys; sys.modules[{package!r}] = None\nfrom gangline.cli.main import main\nmain(['sandbox', '--bare'])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 

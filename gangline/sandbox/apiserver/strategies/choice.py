@@ -26,6 +26,7 @@ _STRATEGIES = {
     "configmaps": policies.CONFIG_MAP,
     "secrets": policies.SECRET,
     "jobs": workloads.JOB,
+    "cronjobs": workloads.CRON_JOB,
 }
 
 

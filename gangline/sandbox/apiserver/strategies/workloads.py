@@ -1,7 +1,9 @@
-"""ReplicaSets, Deployments, StatefulSets, DaemonSets and Jobs: selectors, templates and what may not change."""
+"""ReplicaSets, Deployments, StatefulSets, DaemonSets, Jobs and CronJobs: selectors, templates, what may not change."""
 
 from collections.abc import Iterator
+from functools import partial
 
+from gangline.sandbox import schedules
 from gangline.sandbox.apiserver.failures import Cause
 from gangline.sandbox.apiserver.schema import jsonpath
 from gangline.sandbox.apiserver.store import Object
@@ -65,6 +67,16 @@ def _broken_job_rules(write: Write) -> Iterator[Cause]:
         yield from changed(write, "spec.template")
 
 
+def _broken_cron_job_rules(write: Write) -> Iterator[Cause]:
+    spec, due = write.new.get("spec") or {}, partial(schedules.next_after, moment=write.state.now())
+    for field, read in (("schedule", due), ("timeZone", schedules.zone)):
+        try:
+            if field in spec:
+                read(spec[field])
+        except ValueError as problem:
+            yield Cause.invalid(f"spec.{field}", spec[field], str(problem))
+
+
 def _broken_rules(write: Write) -> Iterator[Cause]:
     template, spec = _template(write.new), write.new.get("spec") or {}
     selector = spec.get("selector")
@@ -87,3 +99,4 @@ def _wanted(spec: Object) -> dict[str, str]:
 
 WORKLOAD = Strategy(prepare=_prepare, validate=_broken_rules)
 JOB = Strategy(prepare=_prepare_job, validate=_broken_job_rules)
+CRON_JOB = Strategy(validate=_broken_cron_job_rules)
