@@ -22,6 +22,7 @@ _ENVELOPE = {("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name"), ("f:metad
 _UNOWNED = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink")
 _PARTS = {("f:metadata",)}
 _ABSENT = object()
+_FORMS: dict[str, tuple[str, type]] = {"object": ("map", dict), "array": ("list", list)}
 
 
 class Owner(NamedTuple):
@@ -36,31 +37,39 @@ Owned = dict[Owner, set[Path]]
 
 
 def check(config: Object, kind: Kind, schema: Schema) -> None:
-    """Check that a configuration says of which kind it is, and names fields of it alone; raises 400 and 500."""
+    """Check that a configuration says of which kind it is, and has its shape; gives it metadata. Raises 400 and 500."""
     if not config.get("apiVersion") or not config.get("kind"):
         named = f"{config.get('apiVersion', '/')}, Kind={config.get('kind', '')}"
         raise failures.bad_request(f"invalid object type: {named}")
-    metadata = config.get("metadata") or {}
-    if metadata.get("managedFields"):
+    metadata = config["metadata"] = {} if config.get("metadata") is None else config["metadata"]
+    known = metadata if isinstance(metadata, dict) else {}
+    if known.get("managedFields"):
         raise failures.bad_request("metadata.managedFields must be nil")
-    for path in _undeclared(config, schema):
-        identity = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+    for problem in _misshapen(config, schema):
+        identity = f"{known.get('namespace', '')}/{known.get('name', '')}"
         what = f"({identity}; {kind.group}/{kind.version}, Kind={kind.kind})"
-        raise failures.internal(f"failed to create typed patch object {what}: {path}: field not declared in schema")
+        raise failures.internal(f"failed to create typed patch object {what}: {problem}")
 
 
-def _undeclared(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
+def _misshapen(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
+    """Name fields that the schema does not, and what is no map or no list where it has one."""
+    noun, form = _FORMS.get(schema.get("type", ""), ("", object))
     match value:
+        case _ if value is not None and not isinstance(value, form):
+            yield f"{path}: expected {noun}, got &{{{value if isinstance(value, str) else failures.quoted(value)}}}"
         case dict() if "properties" in schema:
             is_open = schema.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in schema
             for key, inner in value.items():
                 if key in schema["properties"]:
-                    yield from _undeclared(inner, below(schema, key), f"{path}.{key}")
+                    yield from _misshapen(inner, below(schema, key), f"{path}.{key}")
                 elif not is_open and (path or key not in ("apiVersion", "kind")):
-                    yield f"{path}.{key}"
+                    yield f"{path}.{key}: field not declared in schema"
         case list():
-            for item in value:
-                yield from _undeclared(item, items_of(schema), path)
+            for index, item in enumerate(value):
+                if "x-kubernetes-list-map-keys" in schema and not isinstance(item, dict):
+                    what = "a null element" if item is None else "non-map elements"
+                    yield f"{path}: element {index}: associative list with keys may not have {what}"
+                yield from _misshapen(item, items_of(schema), path)
 
 
 def applied(

@@ -125,7 +125,7 @@ class Verbs:
         """Create or change an object by what its manager wants of it; `options` name no manager."""
         kind, schema = target.kind, shape_of(target.kind)
         apply.check(config, kind, schema)
-        config.setdefault("metadata", {}).setdefault("name", target.name)
+        config["metadata"].setdefault("name", target.name)
         version = self.state.store.get(kind.resource, target.key)
         entries = apply.entries_of(version, schema, lambda item: forms.shown(item, kind))
         writer = Writer(manager, target.subresource, self.state.timestamp())

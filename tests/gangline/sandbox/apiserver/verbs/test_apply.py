@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.support.rest import POD_GROUPS, PODS, Rest, pod
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -101,3 +103,29 @@ async def test_objects_that_nobody_applied_have_no_managed_fields(rest: Rest) ->
     changed = await rest.patch(f"{PODS}/a", {"metadata": {"labels": {"x": "1"}}})
 
     assert "managedFields" not in changed.body["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"metadata": "x"}, ".metadata: expected map, got &{x}"),
+        ({"metadata": []}, ".metadata: expected map, got &{[]}"),
+        ({"metadata": {"ownerReferences": ["x"]}}, ".metadata.ownerReferences: element 0: {keyed} non-map elements"),
+        ({"spec": "x"}, ".spec: expected map, got &{x}"),
+        ({"spec": {"containers": 1}}, ".spec.containers: expected list, got &{1}"),
+        ({"spec": {"containers": ["x"]}}, ".spec.containers: element 0: {keyed} non-map elements"),
+        ({"spec": {"containers": [{"name": "a"}, []]}}, ".spec.containers: element 1: {keyed} non-map elements"),
+        ({"spec": {"containers": [None]}}, ".spec.containers: element 0: {keyed} a null element"),
+        ({"status": {"conditions": [True]}}, ".status.conditions: element 0: {keyed} non-map elements"),
+    ],
+)
+async def test_what_has_another_shape_is_refused_as_such(rest: Rest, fields: dict[str, Any], problem: str) -> None:
+    refused = await apply(rest, {"apiVersion": "v1", "kind": "Pod", **fields}, "one", PODS)
+
+    told = problem.replace("{keyed}", "associative list with keys may not have")
+    assert refused.status == 500
+    assert refused.body["message"] == f"failed to create typed patch object (/; /v1, Kind=Pod): {told}"
+
+
+async def test_metadata_that_are_null_are_none(rest: Rest) -> None:
+    assert (await apply(rest, {**config_map(x="1"), "metadata": None}, "one")).status == 201
