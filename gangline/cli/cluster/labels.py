@@ -1,11 +1,12 @@
 """Label selectors of the command line, as kubectl's -l has them."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import click
 
-from gangline.sandbox.apiserver.failures import Failure
-from gangline.sandbox.apiserver.verbs.selectors import labels_predicate
+from gangline.contract.label_query import label_selector_of
+from gangline.contract.selectors import label_selector_matches
 
 LabelTest = Callable[[Mapping[str, str]], bool]
 
@@ -13,7 +14,7 @@ LabelTest = Callable[[Mapping[str, str]], bool]
 def label_test(text: str | None) -> LabelTest | None:
     """Read a selector such as `team=ml,tier!=free,gpu`; None where everything is meant. Raises UsageError."""
     try:
-        predicate = labels_predicate(text or "")
-    except Failure as error:
+        selector = label_selector_of(text or "")
+    except ValueError as error:
         raise click.UsageError(f"--selector {text!r}: {error}; write -l KEY=VALUE, KEY!=VALUE, KEY or !KEY") from error
-    return None if predicate is None else lambda labels: predicate({"metadata": {"labels": dict(labels)}})
+    return None if selector is None else partial(label_selector_matches, selector)

@@ -1,61 +1,33 @@
 """Label and field selectors in their query-string form, as predicates on objects."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from gangline.contract.label_query import label_selector_of
+from gangline.contract.selectors import label_selector_matches
 from gangline.sandbox.apiserver import failures
 from gangline.sandbox.apiserver.kinds import Kind
 
 Predicate = Callable[[dict[str, Any]], bool]
 
-_REQUIREMENT = re.compile(
-    r"""\s*(?:
-        !\s*(?P<absent>[^\s,=!()<>]+)
-      | (?P<set_key>[^\s,=!()<>]+)\s+(?P<set_operator>in|notin)\s*\((?P<values>[^()]*)\)
-      | (?P<key>[^\s,=!()<>]+)\s*(?P<operator>==|=|!=)\s*(?P<value>[^\s,=!()<>]*)
-      | (?P<present>[^\s,=!()<>]+)
-    )\s*(?:,|$)""",
-    re.VERBOSE,
-)
 _FIELD_TERM = re.compile(r"\s*(?P<path>[^=!]*?)\s*(?P<operator>!=|==?)\s*(?P<value>.*?)\s*")
 
 
 def labels_predicate(text: str) -> Predicate | None:
     """Read a label selector; None when it selects everything. Raises a 400 Failure."""
-    if not text.strip():
+    try:
+        selector = label_selector_of(text)
+    except ValueError as problem:
+        raise failures.bad_request(str(problem)) from problem
+    if selector is None:
         return None
-    requirements = list(_requirements(text))
 
     def matches(item: dict[str, Any]) -> bool:
         labels = item["metadata"].get("labels")
-        known = labels if isinstance(labels, dict) else {}
-        return all(requirement(known) for requirement in requirements)
+        return label_selector_matches(selector, labels if isinstance(labels, dict) else {})
 
     return matches
-
-
-def _requirements(text: str) -> Iterator[Predicate]:
-    position = 0
-    while position < len(text):
-        found = _REQUIREMENT.match(text, position)
-        if found is None:
-            raise failures.bad_request(f"unable to parse requirement: {text[position:]}")
-        yield _requirement(found)
-        position = found.end()
-
-
-def _requirement(found: re.Match[str]) -> Predicate:
-    if key := found["absent"]:
-        return lambda labels: key not in labels
-    if key := found["present"]:
-        return lambda labels: key in labels
-    if key := found["key"]:
-        values, wanted = {found["value"]}, found["operator"] != "!="
-    else:
-        key, wanted = found["set_key"], found["set_operator"] == "in"
-        values = {value.strip() for value in found["values"].split(",")}
-    return lambda labels: (labels.get(key) in values) is wanted
 
 
 def fields_predicate(text: str, kind: Kind) -> Predicate | None:
