@@ -13,6 +13,14 @@ from gangline.sandbox.apiserver.strategies.strategy import Strategy, Write, chan
 
 _JOB_UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
 _JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+# Those of a Job itself; the template of a CronJob has none.
+_JOB_DEFAULTS = {
+    "parallelism": 1,
+    "backoffLimit": 6,
+    "manualSelector": False,
+    "completionMode": "NonIndexed",
+    "suspend": False,
+}
 
 
 def _prepare(write: Write) -> None:
@@ -28,16 +36,12 @@ def _prepare(write: Write) -> None:
 
 def _prepare_job(write: Write) -> None:
     _prepare(write)
-    if write.old is not None:
-        return
     spec, metadata = write.new.setdefault("spec", {}), write.new["metadata"]
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1
-    spec.setdefault("parallelism", 1)
-    spec.setdefault("backoffLimit", 6)
-    spec.setdefault("manualSelector", False)
-    spec.setdefault("podReplacementPolicy", "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed")
-    if spec["manualSelector"]:
+    replacement = "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed"
+    write.new["spec"] = spec = {**_JOB_DEFAULTS, "podReplacementPolicy": replacement, **spec}
+    if write.old is not None or spec["manualSelector"]:
         return
     labels = dict.fromkeys(_JOB_UID_LABELS, metadata["uid"])
     labels |= dict.fromkeys(_JOB_NAME_LABELS, metadata["name"])
@@ -50,7 +54,7 @@ def _prepare_job(write: Write) -> None:
 def _template(item: Object) -> Object:
     spec = item.get("spec") or {}
     template: Object = spec.get("template") or {}
-    return template
+    return _template(spec["jobTemplate"]) if "jobTemplate" in spec else template
 
 
 def _broken_job_rules(write: Write) -> Iterator[Cause]:
@@ -99,4 +103,4 @@ def _wanted(spec: Object) -> dict[str, str]:
 
 WORKLOAD = Strategy(prepare=_prepare, validate=_broken_rules)
 JOB = Strategy(prepare=_prepare_job, validate=_broken_job_rules)
-CRON_JOB = Strategy(validate=_broken_cron_job_rules)
+CRON_JOB = Strategy(prepare=_prepare, validate=_broken_cron_job_rules)

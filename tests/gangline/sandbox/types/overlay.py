@@ -122,10 +122,11 @@ OVERLAY: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "parallelism": {"minimum": 0},
         "completions": {"minimum": 0},
         "backoffLimit": {"minimum": 0},
-        "completionMode": {"default": "NonIndexed", "enum": ["Indexed", "NonIndexed"]},
-        "suspend": {"default": False},
+        "completionMode": {"enum": ["Indexed", "NonIndexed"]},
         "podReplacementPolicy": {"enum": ["Failed", "TerminatingOrFailed"]},
     },
+    "io.k8s.api.batch.v1.JobTemplateSpec": {"metadata": {"default": {}}},
+    "io.k8s.api.core.v1.PodTemplateSpec": {"metadata": {"default": {}}},
     "io.k8s.api.batch.v1.CronJobSpec": {
         "concurrencyPolicy": {"default": "Allow", "enum": ["Allow", "Forbid", "Replace"]},
         "suspend": {"default": False},
