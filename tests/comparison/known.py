@@ -45,7 +45,6 @@ KNOWN: Final[tuple[Known, ...]] = (
     Known(
         "The wording rests on names and layouts of Go types, on how often a rule is asked, or on the bytes as they came.",
         {
-            "pods-status/odd-condition": ("body.details.causes[0].message", "body.message"),
             "jobs/template": ("body.details.causes[0].message", "body.message"),
             "groups/main-uid": ("body.details.causes", "body.message"),
             "lists/page-odd": ("body.message",),

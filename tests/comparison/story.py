@@ -14,8 +14,6 @@ from tests.support.rest import MEDIA_TYPES
 
 JSON: Final = "application/json"
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
-PARTIAL: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-PARTIAL_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 PATHS: Final = {
     **{
         plural: f"/api/v1/namespaces/{{ns}}/{plural}"
@@ -25,6 +23,7 @@ PATHS: Final = {
         plural: f"/apis/apps/v1/namespaces/{{ns}}/{plural}" for plural in ("replicasets", "deployments", "statefulsets")
     },
     "jobs": "/apis/batch/v1/namespaces/{ns}/jobs",
+    "cronjobs": "/apis/batch/v1/namespaces/{ns}/cronjobs",
     "coreevents": "/api/v1/namespaces/{ns}/events",
     "events": "/apis/events.k8s.io/v1/namespaces/{ns}/events",
     "leases": "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases",

@@ -10,7 +10,6 @@
 | DELETE /sandbox/objects | the object with this apiVersion, kind, namespace and name goes, whatever holds it |
 | POST /sandbox/watches/drop | cuts every open watch, or those of `{"resource": "pods"}` |
 | GET /sandbox/log?after=N | every committed version, one JSON line each, in order |
-| GET /sandbox/stats | revision, objects, open watches, requests by verb, resource and code |
 
 A rule is a `Rule` as JSON: `{"verb": "create", "resource": "pods", "subresource": "binding", "probability": 0.1,
 "count": 3, "fault": {"type": "lost_reply"}}`. Fields left out match everything; `skip` lets the first matching
@@ -18,7 +17,6 @@ requests pass; `count` bounds how often it strikes. The first rule that strikes 
 """
 
 import random
-from collections import Counter
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -99,10 +97,9 @@ class RuleBook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Faults:
-    """The rules in force, their dice and what has happened."""
+    """The rules in force and their dice."""
 
     def __init__(self) -> None:
-        self.requests: Counter[tuple[str, str, int]] = Counter()
         self._random = random.Random(0)  # noqa: S311 - dice, not secrets
         self._rules: tuple[Rule, ...] = ()
         self._seen: list[int] = []

@@ -1,6 +1,6 @@
 """The API server's socket: HTTP in front of `http.requests`, faults in between, watches as streams.
 
-It listens on 127.0.0.1 only. New nodes get the not-ready taint only with `taint_new_nodes`.
+It listens on 127.0.0.1 only.
 """
 
 import asyncio
@@ -56,7 +56,6 @@ class ApiServer:
         *,
         port: int = 0,
         bookmark_s: float = 60.0,
-        taint_new_nodes: bool = False,
     ) -> None:
         self._port = port
         self.url = ""
@@ -64,7 +63,6 @@ class ApiServer:
             store=Store(),
             registry=Registry(),
             now=lambda: datetime.now(UTC),
-            taint_new_nodes=taint_new_nodes,
         )
         self._verbs = Verbs(self._state)
         self._faults = Faults()
@@ -143,14 +141,14 @@ class ApiServer:
                 answer = answers.failure(failure)
         else:
             answer = _answered(lambda: requests.answer(call, self._verbs))
-        self._faults.requests[occasion.verb, occasion.resource, answer.code] += 1
         return _cut(request) if isinstance(fault, LostReply) else _response(answer)
 
     async def _watch(self, request: web.BaseRequest, call: Call, fault: Fault | None) -> web.StreamResponse:
         target = target_of(call.path, self._state.registry)
-        view = view_of(call.accept, target.kind, self._state.now, call.query.get("includeObject", ""))
+        view = view_of(
+            call.accept, target.kind, self._state.now, whole_rows=call.query.get("includeObject") == "Object"
+        )
         watch = Watch(self._state.store, target, call.query, view.event)
-        self._faults.requests["watch", target.kind.plural, 200] += 1
         timeout_s = watch.timeout_s or random.uniform(1800, 3600)  # noqa: S311 - spreads reconnects
         return await self._streams.serve(request, watch, timeout_s=timeout_s, fault=fault)
 

@@ -139,14 +139,6 @@ class Store:
         """Return every version that is still kept, in order of commit, readable by watchers or not."""
         return iter(self._log)
 
-    def count(self) -> dict[str, int]:
-        """Return the number of live objects by resource name."""
-        return {
-            f"{resource.plural}.{resource.group}".rstrip("."): len(versions)
-            for resource, versions in sorted(self._current.items())
-            if versions
-        }
-
     def compact(self, revision: int | None = None) -> int:
         """Refuse watches and lists from before `revision` (default: now) with 410 from here on."""
         self.compacted = max(self.compacted, min(revision or self.revision, self.revision))

@@ -1,7 +1,7 @@
 """StatefulSets: numbered pods, made, removed and replaced in order or all at once (kube-controller-manager statefulset).
 
 Old templates are not kept (no ControllerRevisions): a pod that is made anew is always of the newest one, also below
-`partition`. A volume claim is made for each `volumeClaimTemplates`; nothing waits for a volume to be bound to it.
+`partition`. Pods name the claims of `volumeClaimTemplates`; nobody makes them, as there are no volumes.
 """
 
 from collections.abc import Iterator
@@ -9,15 +9,13 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from gangline.contract.meta import Key
 from gangline.sandbox.controllers.deployment import template_hash
 from gangline.sandbox.controllers.ownership import claim
 from gangline.sandbox.controllers.pods import available_in_s, is_active, make_pod
 from gangline.sandbox.objects.apps import OrderedUpdate, StatefulSet, StatefulSetStatus
-from gangline.sandbox.objects.core import RunPod, VolumeClaim
+from gangline.sandbox.objects.core import RunPod
 from gangline.sandbox.objects.podstate import is_finished, ready_since
-from gangline.sandbox.reconciling.actions import Action, Create, Decision, create, delete, set_status
-from gangline.sandbox.reconciling.cache import Cache
+from gangline.sandbox.reconciling.actions import Action, Create, Decision, delete, set_status
 from gangline.sandbox.reconciling.world import World
 
 REVISION_LABEL: Final = "controller-revision-hash"
@@ -49,24 +47,11 @@ def decide(owner: StatefulSet, world: World) -> Decision:
     pods = _sorted(owner, claimed.children, frozenset(uid for uid, wait in waits.items() if wait == 0))
     actions: tuple[Action, ...] = ()
     if not (owner.metadata.deletion_timestamp or claimed.actions):
-        actions = tuple(_with_claims(owner, _steps(owner, pods), world.all(VolumeClaim)))
+        actions = tuple(_steps(owner, pods))
     return Decision(
         actions=(*claimed.actions, *actions, *set_status(owner, _status(owner, pods), *SHOWN_ZEROS)),
         again_in_s=min((wait for wait in waits.values() if wait), default=None),
     )
-
-
-def _with_claims(owner: StatefulSet, steps: Iterator[Action], claims: Cache[VolumeClaim]) -> Iterator[Action]:
-    """Make the volume claims of a pod that is made, unless they are left from an earlier one."""
-    for action in steps:
-        yield action
-        if isinstance(action, Create):
-            for each in owner.spec.volume_claim_templates or ():
-                key = Key(owner.metadata.namespace, f"{each.metadata.name}-{action.body['metadata']['name']}")
-                if claims.get(key) is None:
-                    labels = {**(each.metadata.labels or {}), **(owner.spec.selector.match_labels or {})}
-                    metadata = {**key._asdict(), "labels": labels, "annotations": each.metadata.annotations or {}}
-                    yield create(VolumeClaim, metadata, spec=each.spec)
 
 
 def revision_of(owner: StatefulSet) -> str:

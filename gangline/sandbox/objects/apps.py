@@ -5,7 +5,7 @@ from msgspec import Struct
 from gangline.contract.meta import Condition
 from gangline.contract.pod import Opaque
 from gangline.contract.policy import LabelSelector
-from gangline.sandbox.objects.meta import Meta
+from gangline.sandbox.objects.meta import Meta, Thing
 
 
 class ReplicatedSpec(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -97,13 +97,6 @@ class StatefulSetStrategy(Struct, frozen=True, kw_only=True, rename="camel"):
     rolling_update: OrderedUpdate | None = None
 
 
-class ClaimTemplate(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A volume claim that each pod gets for itself."""
-
-    metadata: Meta = Meta()
-    spec: Opaque = {}
-
-
 class StatefulSetSpec(ReplicatedSpec, frozen=True, kw_only=True, rename="camel"):
     """How many numbered pods of which template, and in which order."""
 
@@ -111,7 +104,7 @@ class StatefulSetSpec(ReplicatedSpec, frozen=True, kw_only=True, rename="camel")
     pod_management_policy: str = "OrderedReady"
     ordinals: Ordinals | None = None
     update_strategy: StatefulSetStrategy = StatefulSetStrategy()
-    volume_claim_templates: tuple[ClaimTemplate, ...] | None = None
+    volume_claim_templates: tuple[Thing, ...] | None = None
 
 
 class StatefulSetStatus(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -28,10 +28,6 @@ class ServiceAccount(Thing, frozen=True, kw_only=True, rename="camel"):
     """A ServiceAccount."""
 
 
-class VolumeClaim(Thing, frozen=True, kw_only=True, rename="camel"):
-    """A PersistentVolumeClaim."""
-
-
 class NamespaceSpec(Struct, frozen=True, kw_only=True, rename="camel"):
     """What keeps a namespace from ending."""
 

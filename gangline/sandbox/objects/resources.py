@@ -18,7 +18,7 @@ from gangline.kube.wire.resources import (
 )
 from gangline.sandbox.objects.apps import Deployment, ReplicaSet, StatefulSet
 from gangline.sandbox.objects.batch import CronJob, Job
-from gangline.sandbox.objects.core import Definition, Lease, Namespace, RunNode, RunPod, ServiceAccount, VolumeClaim
+from gangline.sandbox.objects.core import Definition, Lease, Namespace, RunNode, RunPod, ServiceAccount
 from gangline.sandbox.objects.policy import Budget
 
 RESOURCES: Final[Mapping[type[Any], Resource]] = {
@@ -30,7 +30,6 @@ RESOURCES: Final[Mapping[type[Any], Resource]] = {
     ReplicaSet: REPLICA_SETS,
     Deployment: DEPLOYMENTS,
     StatefulSet: Resource("apps", "v1", "statefulsets", "StatefulSet"),
-    VolumeClaim: Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
     Job: JOBS,
     CronJob: Resource("batch", "v1", "cronjobs", "CronJob"),
     Budget: POD_DISRUPTION_BUDGETS,

@@ -206,6 +206,15 @@ def config(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
+POD: Final = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+MISSHAPEN: Final[dict[str, dict[str, Any]]] = {
+    "metadata-text": {"metadata": "x"},
+    "owner-text": {"metadata": {"name": "p", "ownerReferences": ["x"]}},
+    "spec-text": {"spec": "x"},
+    "containers-text": {"spec": {"containers": "x"}},
+    "container-text": {"spec": {"containers": ["x"]}},
+    "container-null": {"spec": {"containers": [None]}},
+}
 APPLIES: Final[Story] = story(
     "applies",
     patch("no-manager", "configmaps/a", config("a", k="v"), "apply"),
@@ -231,6 +240,7 @@ APPLIES: Final[Story] = story(
     ),
     patch("no-kind", "configmaps/a", {"metadata": {"name": "a"}}, "apply", fieldManager="one"),
     patch("unknown-field", "configmaps/a", {**config("a"), "odd": 1}, "apply", fieldManager="one"),
+    *(patch(name, "pods/p", {**POD, **fields}, "apply", fieldManager="one") for name, fields in MISSHAPEN.items()),
     patch("pod", "pods/p", pod("p", labels={"a": "b"}), "apply", fieldManager="one"),
     patch("pod-label", "pods/p", pod("p", labels={"c": "d"}), "apply", fieldManager="one"),
     patch(

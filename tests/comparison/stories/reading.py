@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.comparison.stories.pods import RUNNING
-from tests.comparison.story import PARTIAL, PARTIAL_LIST, TABLE, Request, delete, get, patch, post, put, story, watch
+from tests.comparison.story import TABLE, Request, delete, get, patch, post, put, story, watch
 from tests.support.protobuf import envelope, message
 from tests.support.rest import pod
 
@@ -51,8 +51,6 @@ LISTS: Final = story(
     get("one-with-version", "pods/a", resourceVersion="0"),
     get("none", "pods/none"),
     get("nowhere", "/api/v1/namespaces/nowhere/pods"),
-    get("partial", "pods", accept=PARTIAL_LIST),
-    get("partial-one", "pods/a", accept=PARTIAL),
     delete("delete-a", "pods/a"),
     get("before-deletion", "pods", resourceVersion="$d.metadata.resourceVersion", resourceVersionMatch="Exact"),
 )
@@ -76,7 +74,6 @@ WATCHES: Final = story(
     watch("initial-without-bookmarks", "pods", sendInitialEvents="true", resourceVersionMatch="NotOlderThan"),
     watch("match-alone", "pods", resourceVersionMatch="NotOlderThan"),
     watch("table", "pods", "a", accept=TABLE),
-    watch("partial", "pods", "a", accept=PARTIAL),
     watch("odd-version", "pods", resourceVersion="x"),
     watch("odd-field", "pods", fieldSelector="spec.color=red"),
     watch("old", "pods", resourceVersion="1"),
@@ -97,8 +94,6 @@ ROWS: Final = story(
     delete("leave", "pods/leaving"),
     get("pods", "pods", accept=TABLE),
     get("pods-with-objects", "pods", accept=TABLE, includeObject="Object", fieldSelector="metadata.name=waiting"),
-    get("pods-without-objects", "pods", accept=TABLE, includeObject="None"),
-    get("objects-odd", "pods", accept=TABLE, includeObject="Odd"),
     get("no-pods", "pods", accept=TABLE, labelSelector="none=none"),
     get("table-or-json", "pods", accept=f"{TABLE},application/json", labelSelector="none=none"),
     get("table-of-another-version", "pods", accept=TABLE.replace("v=v1;", "v=v9;")),
@@ -200,7 +195,6 @@ METHODS: Final = story(
     ),
     as_protobuf("protobuf-odd", "configmaps", b"x"),
     as_protobuf("protobuf-cut", "configmaps", envelope("v1", "ConfigMap", b"\x0a\xff")),
-    as_protobuf("protobuf-of-another-kind", "configmaps", envelope("v1", "Gizmo", b"")),
     as_protobuf(
         "protobuf",
         "configmaps",

@@ -55,8 +55,6 @@ class Admin:
                 after = _read(call.query.get("after", "0").encode(), int)
                 lines = [_line(version) for version in self._state.store.history() if version.revision > after]
                 return Answer(body=b"".join(lines), content_type="application/x-ndjson")
-            case "GET", "stats":
-                return answers.document(self._stats())
         raise failures.NoSuchPath
 
     def _put(self, item: Object, key: str) -> Answer:
@@ -96,19 +94,6 @@ class Admin:
         if kind is not None:
             return kind
         raise failures.bad_request(f"no kind {item.get('kind')!r} is stored as {item.get('apiVersion')!r}")
-
-    def _stats(self) -> Object:
-        store = self._state.store
-        return {
-            "revision": store.revision,
-            "compacted": store.compacted,
-            "objects": store.count(),
-            "watches": self._streams.count(),
-            "requests": [
-                {"verb": verb, "resource": resource, "code": code, "count": count}
-                for (verb, resource, code), count in sorted(self._faults.requests.items())
-            ],
-        }
 
 
 def _read(body: bytes, type_: type[T]) -> T:

@@ -36,7 +36,7 @@ def answer(call: Call, verbs: Verbs) -> Answer:
     target = target_of(call.path, verbs.state.registry)
     if call.method != "POST" and (target.kind.verbs == ("create",) or target.subresource in ("binding", "eviction")):
         raise failures.method_not_allowed()
-    view = view_of(call.accept, target.kind, verbs.state.now, call.query.get("includeObject", ""))
+    view = view_of(call.accept, target.kind, verbs.state.now, whole_rows=call.query.get("includeObject") == "Object")
     match call.method, bool(target.name):
         case "GET", True:
             return _get(target, verbs, view)
@@ -123,11 +123,13 @@ def _patch(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:
 
 
 def _change(media_type: str, changes: Any, target: Target) -> Callable[[Object], Any]:
+    wanted = list if media_type == JSON_PATCH else dict
+    if not isinstance(changes, wanted):
+        raise failures.bad_request(
+            f"error decoding patch: it is of type {json_type(changes)}, not {json_type(wanted())}"
+        )
     if media_type == JSON_PATCH:
         return lambda old: patch.json_patch(old, changes)
-    if not isinstance(changes, dict):
-        given = f"cannot unmarshal {json_type(changes)} into Go value of type map[string]interface {{}}"
-        raise failures.bad_request(f"error decoding patch: json: {given}")
     if media_type == MERGE_PATCH:
         return lambda old: patch.merge_patch(old, changes)
     schema = shape_of(target.kind)

@@ -31,10 +31,6 @@ class Streams:
         self._bookmark_s = bookmark_s
         self._open: set[_Stream] = set()
 
-    def count(self) -> int:
-        """Return how many watches are open."""
-        return len(self._open)
-
     def close(self) -> None:
         """End all watches cleanly."""
         for stream in self._open:

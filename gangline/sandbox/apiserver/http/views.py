@@ -1,4 +1,4 @@
-"""How a caller wants to see objects (the Accept header): whole, as a table, or their metadata alone."""
+"""How a caller wants to see objects (the Accept header): whole or as a table."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -25,8 +25,8 @@ class View(Struct, frozen=True, kw_only=True):
     event: Callable[[Version], bytes]
 
 
-def view_of(accept: str, kind: Kind, now: Callable[[], datetime], include: str = "") -> View:
-    """Choose the first form of the Accept header that is served; raises 406."""
+def view_of(accept: str, kind: Kind, now: Callable[[], datetime], *, whole_rows: bool = False) -> View:
+    """Choose the first form of the Accept header that is served; raises 406. Rows of tables have the whole objects."""
     for choice in accept.split(",") if accept else [""]:
         media_type, *parameters = [part.strip() for part in choice.split(";")]
         wanted = dict(part.partition("=")[::2] for part in parameters)
@@ -36,9 +36,7 @@ def view_of(accept: str, kind: Kind, now: Callable[[], datetime], include: str =
             case "", _:
                 return _whole(kind)
             case "Table", "v1":
-                return _table(kind, now, include)
-            case "PartialObjectMetadata" | "PartialObjectMetadataList", "v1":
-                return _partial(kind)
+                return _table(kind, now, whole_rows=whole_rows)
     raise failures.not_acceptable()
 
 
@@ -60,11 +58,11 @@ def _bare(item: Object, convert: Callable[[Object], Object] | None) -> Object:
     return {key: value for key, value in shown.items() if key not in ("apiVersion", "kind")}
 
 
-def _table(kind: Kind, now: Callable[[], datetime], include: str) -> View:
+def _table(kind: Kind, now: Callable[[], datetime], *, whole_rows: bool) -> View:
     events = count()
 
     def rows(items: Sequence[Object], metadata: Object, *, head: bool) -> bytes:
-        return encode(tables.table(kind, items, now(), metadata=metadata, include=include, head=head))
+        return encode(tables.table(kind, items, now(), metadata=metadata, whole=whole_rows, head=head))
 
     def one(version: Version) -> bytes:
         return rows([version.object], {"resourceVersion": str(version.revision)}, head=True)
@@ -76,14 +74,3 @@ def _table(kind: Kind, now: Callable[[], datetime], include: str) -> View:
         return rows([version.object for version in page.versions], list_metadata(page), head=True)
 
     return View(one=one, many=many, event=event)
-
-
-def _partial(kind: Kind) -> View:
-    def one(version: Version) -> bytes:
-        return encode(tables.partial(forms.shown(version.object, kind)))
-
-    def many(page: Page) -> bytes:
-        head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": list_metadata(page)}
-        return encode({**head, "items": [tables.partial(version.object) for version in page.versions]})
-
-    return View(one=one, many=many, event=one)

@@ -1,6 +1,6 @@
 """Bodies of writes: the envelope, and the walk through the kind's schema.
 
-What is wrong is said as the real server says it: 400 for what Go cannot decode, causes for what breaks a custom
+What is wrong is refused as the real server does: 400 for what is of another type, causes for what breaks a custom
 resource's schema, a warning or a refusal for unknown fields (`fieldValidation`).
 """
 
@@ -11,12 +11,11 @@ import msgspec
 
 from gangline.sandbox.apiserver import failures
 from gangline.sandbox.apiserver.failures import Cause
-from gangline.sandbox.apiserver.kinds import BUILT_IN, Kind
+from gangline.sandbox.apiserver.kinds import Kind
 from gangline.sandbox.apiserver.schema.shapes import OBJECT_META, definition_of
 from gangline.sandbox.apiserver.schema.walk import Undecodable, Walk, json_type
 from gangline.sandbox.apiserver.store import Object
 
-_SCHEME = '"pkg/runtime/scheme.go:111"'
 _SHOWN_LENGTH = 30
 
 
@@ -32,30 +31,18 @@ def check_envelope(kind: Kind, namespace: str, body: Any) -> Object:
     """Check apiVersion, kind and namespace against the URL; raises 400."""
     if not isinstance(body, dict):
         raise unrecognized(kind.kind, f"it is of type {json_type(body)}", msgspec.json.encode(body))
-    _check_identity_is_text(kind, body)
+    for field, type_ in (("apiVersion", str), ("kind", str), ("metadata", dict)):
+        if body.get(field) is None:
+            body.pop(field, None)
+        elif not isinstance(body[field], type_):
+            raise UndecodableBody(kind, f"{field}: {json_type(body[field])} is not of type {json_type(type_())}")
     (_check_custom_identity if kind.custom else _check_identity)(kind, body)
-    if body.get("metadata") is None:
-        body["metadata"] = {}
-    metadata = body["metadata"]
-    if not isinstance(metadata, dict):
-        where = f"Go struct field {kind.kind}.metadata of type v1.ObjectMeta"
-        raise UndecodableBody(kind, f"json: cannot unmarshal {json_type(metadata)} into {where}")
+    metadata = body.setdefault("metadata", {})
     if namespace and metadata.get("namespace") not in (None, "", namespace):
         raise failures.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     return body
-
-
-def _check_identity_is_text(kind: Kind, body: Object) -> None:
-    for field in ("apiVersion", "kind"):
-        given = body.get(field)
-        if given is None:
-            body.pop(field, None)
-        elif not isinstance(given, str):
-            problem = f"json: cannot unmarshal {json_type(given)} into Go struct field .{field} of type string"
-            problem = f"couldn't get version/kind; json parse error: {problem}"
-            raise unrecognized(kind.kind, problem, msgspec.json.encode(body))
 
 
 def _check_identity(kind: Kind, body: Object) -> None:
@@ -64,12 +51,7 @@ def _check_identity(kind: Kind, body: Object) -> None:
     given = body.setdefault("kind", kind.kind)
     if api_version == kind.api_version and given == kind.kind:
         return
-    noun, version = failures.quoted(given), api_version.rpartition("/")[2]
-    if api_version == kind.api_version and given in {each.kind for each in BUILT_IN}:
-        problem = f"converting ({version}.{given}) to ({kind.group or 'core'}.{kind.kind}): unknown conversion"
-    else:
-        problem = f"no kind {noun} is registered for version {failures.quoted(api_version)} in scheme {_SCHEME}"
-    raise failures.bad_request(f'{given} in version "{version}" cannot be handled as a {kind.kind}: {problem}')
+    raise failures.bad_request(f"{given} of {api_version} cannot be handled as a {kind.kind} of {kind.api_version}")
 
 
 def _check_custom_identity(kind: Kind, body: Object) -> None:
@@ -83,10 +65,8 @@ def _check_custom_identity(kind: Kind, body: Object) -> None:
             f"({kind.api_version})"
         )
     if body["kind"] != kind.kind:
-        metadata = body.get("metadata")
-        name = metadata.get("name", "") if isinstance(metadata, dict) else ""
         cause = Cause.invalid("kind", body["kind"], f"must be {kind.kind}")
-        raise failures.invalid_as(body["kind"], kind.group, name, [cause])
+        raise failures.invalid_as(body["kind"], kind.group, body.get("metadata", {}).get("name", ""), [cause])
 
 
 def unrecognized(noun: str, problem: str, body: bytes) -> failures.Failure:
@@ -127,7 +107,7 @@ def _complaints(kind: Kind, paths: list[str], policy: FieldValidation) -> tuple[
 
 
 class UndecodableBody(failures.Failure):
-    """400: the body is not of the kind; `problem` is the decoder's."""
+    """400: the body is not of the kind; `problem` says why."""
 
     def __init__(self, kind: Kind, problem: str) -> None:
         text = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {problem}'

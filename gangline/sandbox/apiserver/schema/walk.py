@@ -5,7 +5,6 @@ are rewritten); custom resources as structural schemas demand (wrong types are 4
 the stored one is taken as it is: what was legal once stays legal until it changes (ratcheting).
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
@@ -21,11 +20,10 @@ _INT_OR_STRING = "x-kubernetes-int-or-string"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 _JSON_TYPES = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
-_GO_TYPES = {"boolean": "bool", "object": "object", "number": "number"}
 
 
 class Undecodable(Exception):  # noqa: N818 - an answer to the client
-    """The body cannot be read as the kind; the message is the decoder's."""
+    """The body cannot be read as the kind; the message says why."""
 
 
 class Walk:
@@ -36,32 +34,30 @@ class Walk:
         self.unknown: list[str] = []
         self.causes: list[Cause] = []
 
-    def visit(self, value: Any, old: Any, schema: Schema, path: str = "", struct: str = "") -> Any:
+    def visit(self, value: Any, old: Any, schema: Schema, path: str = "") -> Any:
         """Return the value as it is to be stored; dicts and lists are changed in place."""
         while "$ref" in schema:
-            struct = schema["$ref"].rpartition(".")[2]
             schema = definitions()[schema["$ref"]]
         if old is not None and value == old:
             return value
         if schema.get("format") == "quantity":
             return _quantity(value)
         if self._typed and schema.get("format") == "date-time" and isinstance(value, str) and not is_time(value):
-            layout = "2006-01-02T15:04:05" + (".000000" if struct == "MicroTime" else "") + "Z07:00"
-            raise Undecodable(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"')
-        if not self._type_fits(value, schema, path, struct):
+            raise Undecodable(f"{path}: {quoted(value)} is not a time with a zone")
+        if not self._type_fits(value, schema, path):
             return value
         if isinstance(value, float) and schema.get("type") == "integer":
             value = int(value)
         match value:
             case dict():
-                self._visit_object(value, old if isinstance(old, dict) else {}, schema, path, struct)
+                self._visit_object(value, old if isinstance(old, dict) else {}, schema, path)
             case list():
-                self._visit_list(value, old if isinstance(old, list) else [], schema, path, struct)
+                self._visit_list(value, old if isinstance(old, list) else [], schema, path)
         if not RULES.isdisjoint(schema):
             self.causes.extend(broken_rules(value, schema, path, typed=self._typed))
         return value
 
-    def _visit_object(self, value: dict[str, Any], old: dict[str, Any], schema: Schema, path: str, struct: str) -> None:
+    def _visit_object(self, value: dict[str, Any], old: dict[str, Any], schema: Schema, path: str) -> None:
         properties = schema.get("properties", {})
         more = schema.get("additionalProperties")
         for key in list(value):
@@ -74,12 +70,11 @@ class Walk:
             elif self._is_absent(value[key], inner):
                 del value[key]
             else:
-                value[key] = self.visit(value[key], old.get(key), inner, here, struct)
+                value[key] = self.visit(value[key], old.get(key), inner, here)
         for key, inner in properties.items():
             if key not in value and "default" in inner:
                 default = deepcopy(inner["default"])
-                visited = self.visit(default, None, inner, _under(path, key), struct) if default is not None else None
-                value[key] = visited
+                value[key] = None if default is None else self.visit(default, None, inner, _under(path, key))
         if not self._typed or path == "spec" or path.startswith("spec."):
             self._require(value, schema, path)
 
@@ -103,16 +98,16 @@ class Walk:
             return value is None and not schema.get("nullable") and "default" in schema
         return value is None or (value == {} and schema.get("type") == "object" and "default" not in schema)
 
-    def _visit_list(self, value: list[Any], old: list[Any], schema: Schema, path: str, struct: str) -> None:
+    def _visit_list(self, value: list[Any], old: list[Any], schema: Schema, path: str) -> None:
         if not self._typed:
             self.causes.extend(repetitions(value, schema, path))
         items = schema.get("items")
         if isinstance(items, Mapping):
             for index, item in enumerate(value):
                 previous = old[index] if index < len(old) else None
-                value[index] = self.visit(item, previous, items, f"{path}[{index}]", struct)
+                value[index] = self.visit(item, previous, items, f"{path}[{index}]")
 
-    def _type_fits(self, value: Any, schema: Schema, path: str, struct: str) -> bool:
+    def _type_fits(self, value: Any, schema: Schema, path: str) -> bool:
         if value is None and schema.get("nullable"):
             return False
         wanted = "integer,string" if schema.get(_INT_OR_STRING) else schema.get("type")
@@ -122,7 +117,8 @@ class Walk:
         if fits and in_range:
             return True
         if self._typed:
-            raise Undecodable(_unmarshal_problem(value, schema, path, struct))
+            given = value if json_type(value) in ("integer", "number") else json_type(value)
+            raise Undecodable(f"{path}: {given} is not of type {schema.get('format', wanted)}")
         self.causes.extend(_misfit(value, wanted, schema, path, fits=fits))
         return fits  # a number out of range is held against the other rules too
 
@@ -165,26 +161,3 @@ def _is_of_type(value: Any, wanted: str) -> bool:
     if (given, wanted) == ("number", "integer"):
         return bool(value.is_integer())
     return given in wanted.split(",") or (given, wanted) == ("integer", "number")
-
-
-def _unmarshal_problem(value: Any, schema: Schema, path: str, struct: str) -> str:
-    """Say it as Go's decoder does."""
-    given = {"boolean": "bool", "integer": "number"}.get(json_type(value), json_type(value))
-    if given == "number" and schema.get("type") == "integer":
-        given = f"number {value}"
-    where = re.sub(r"\[[^\]]*\]", "", path)
-    return f"json: cannot unmarshal {given} into Go struct field {struct}.{where} of type {_go_type(schema)}"
-
-
-def _go_type(schema: Schema) -> str:
-    if "$ref" in schema:
-        return f"v1.{schema['$ref'].rpartition('.')[2]}"
-    match schema.get("type"):
-        case "integer":
-            return str(schema.get("format", "int64"))
-        case "array":
-            return "[]" + _go_type(schema.get("items", {}))
-        case "object" if isinstance(schema.get("additionalProperties"), Mapping):
-            return "map[string]" + _go_type(schema["additionalProperties"])
-        case other:
-            return _GO_TYPES.get(str(other), "string")

@@ -23,7 +23,6 @@ _STRATEGIES = {
     "customresourcedefinitions": definitions.STRATEGY,
     **dict.fromkeys(("replicasets", "deployments", "statefulsets", "daemonsets"), workloads.WORKLOAD),
     "services": services.STRATEGY,
-    "configmaps": policies.CONFIG_MAP,
     "secrets": policies.SECRET,
     "jobs": workloads.JOB,
     "cronjobs": workloads.CRON_JOB,

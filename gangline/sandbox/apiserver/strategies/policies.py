@@ -1,4 +1,4 @@
-"""PriorityClasses, PodDisruptionBudgets, ConfigMaps and Secrets: the rules beyond their shapes."""
+"""PriorityClasses, PodDisruptionBudgets and Secrets: what is beyond their shapes."""
 
 import re
 from base64 import b64encode
@@ -8,14 +8,9 @@ from gangline.sandbox.apiserver.failures import Cause
 from gangline.sandbox.apiserver.strategies.strategy import Strategy, Write
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
-_MAP_LIMIT_BYTES = 1024 * 1024
 _PERCENTAGE_RULE = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', "
     "regex used for validation is '[0-9]+%')"
-)
-_CONFIG_KEY_RULE = (
-    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
-    "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
@@ -60,23 +55,6 @@ def _prepare_secret(write: Write) -> None:
         write.new["data"] = {**(write.new.get("data") or {}), **encoded}
 
 
-def _broken_map_rules(write: Write) -> Iterator[Cause]:
-    """Check what ConfigMaps and Secrets hold."""
-    held = {field: write.new.get(field) or {} for field in ("data", "binaryData")}
-    for field, values in held.items():
-        for key in values:
-            if not re.fullmatch("[-._a-zA-Z0-9]+", key):
-                yield Cause.invalid(f"{field}[{key}]", key, _CONFIG_KEY_RULE)
-    if sum(len(value) for values in held.values() for value in values.values()) > _MAP_LIMIT_BYTES:
-        field = "[]" if write.kind.kind == "ConfigMap" else "data"
-        yield Cause("FieldValueTooLong", f"Too long: may not be more than {_MAP_LIMIT_BYTES} bytes", field)
-    if write.old and write.old.get("immutable"):
-        for field in ("immutable", *held):
-            if write.new.get(field) != write.old.get(field):
-                yield Cause.forbidden(field, "field is immutable when `immutable` is set")
-
-
 PRIORITY_CLASS = Strategy(validate=_broken_priority_class_rules)
-CONFIG_MAP = Strategy(validate=_broken_map_rules)
-SECRET = Strategy(prepare=_prepare_secret, validate=_broken_map_rules)
+SECRET = Strategy(prepare=_prepare_secret)
 DISRUPTION_BUDGET = Strategy(validate=_broken_budget_rules)

@@ -14,12 +14,11 @@ from gangline.sandbox.timestamps import timestamp
 
 
 class ClusterState(Struct, frozen=True):
-    """The store, the kinds, the wall clock, and whether new nodes start with the not-ready taint."""
+    """The store, the kinds and the wall clock."""
 
     store: Store
     registry: Registry
     now: Callable[[], datetime]
-    taint_new_nodes: bool = False
 
     def timestamp(self) -> str:
         """Return the time as metav1.Time writes it: whole seconds, UTC."""

@@ -4,53 +4,37 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from gangline.sandbox.apiserver import failures
 from gangline.sandbox.apiserver.kinds import Column, Kind
 from gangline.sandbox.apiserver.schema import jsonpath
 from gangline.sandbox.apiserver.store import Object
 from gangline.sandbox.apiserver.tables.cells import since
 from gangline.sandbox.apiserver.tables.columns import columns_of
 
+_PARTIAL = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
 _ENDS = {
     reason: {"type": "Completed", "status": "True", "reason": reason, "message": f"The pod {words}."}
     for reason, words in (("Succeeded", "has completed successfully"), ("Failed", "failed"))
 }
 
 
-def table(kind: Kind, items: Sequence[Object], now: datetime, *, metadata: Object, include: str, head: bool) -> Object:
-    """Return a table of the items; `include` is None, Metadata or Object, `head` whether columns are named."""
-    if include not in ("", "None", "Metadata", "Object"):
-        problem = (
-            f"includeObject: Invalid value: {failures.quoted(include)}: must be 'Metadata', 'Object', 'None', or empty"
-        )
-        raise failures.bad_request(f"Unable to convert to Table as requested: {problem}")
+def table(kind: Kind, items: Sequence[Object], now: datetime, *, metadata: Object, whole: bool, head: bool) -> Object:
+    """Return a table of the items; `whole`: rows have more than their metadata, `head`: columns are named."""
     columns = columns_of(kind)
     body: Object = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
     body["columnDefinitions"] = [_definition(column) for column in columns] if head else None
-    body["rows"] = [_row(columns, item, now, include) for item in items]
+    body["rows"] = [_row(columns, item, now, whole=whole) for item in items]
     return body
 
 
-def partial(item: Object) -> Object:
-    """Return an object's metadata alone."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": item["metadata"]}
-
-
 def _definition(column: Column) -> Object:
-    return {
-        "name": column.name,
-        "type": column.type,
-        "format": column.format,
-        "description": column.description,
-        "priority": column.priority,
-    }
+    return {field: getattr(column, field) for field in ("name", "type", "format", "description", "priority")}
 
 
-def _row(columns: Sequence[Column], item: Object, now: datetime, include: str) -> Object:
+def _row(columns: Sequence[Column], item: Object, now: datetime, *, whole: bool) -> Object:
     row: Object = {"cells": [_cell(column, item, now) for column in columns]}
     if item.get("kind") == "Pod" and (end := _ENDS.get((item.get("status") or {}).get("phase", ""))):
         row["conditions"] = [end]
-    row["object"] = {"Object": item, "None": None}.get(include) if include in ("Object", "None") else partial(item)
+    row["object"] = item if whole else {**_PARTIAL, "metadata": item["metadata"]}
     return row
 
 

@@ -7,19 +7,13 @@ import jsonpointer
 
 from gangline.sandbox.apiserver import failures
 from gangline.sandbox.apiserver.schema.shapes import Schema, below, items_of
-from gangline.sandbox.apiserver.schema.walk import json_type
 
 _ORDER = "$setElementOrder/"
 _DELETIONS = "$deleteFromPrimitiveList/"
 
 
 def json_patch(document: Any, operations: Any) -> Any:
-    """Apply RFC 6902; raises 422, or 400 when the patch is no list."""
-    if not isinstance(operations, list):
-        raise failures.bad_request(
-            f"error decoding patch: json: cannot unmarshal {json_type(operations)} into Go value of type "
-            "[]handlers.jsonPatchOp"
-        )
+    """Apply RFC 6902; raises 422."""
     try:
         return jsonpatch.JsonPatch(operations).apply(document)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, AttributeError) as problem:

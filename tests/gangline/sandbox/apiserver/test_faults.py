@@ -184,13 +184,3 @@ async def test_the_log_has_every_version_in_order(rest: Rest) -> None:
     assert [line["type"] for line in lines] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
     assert [line["revision"] for line in lines] == sorted(line["revision"] for line in lines)
     assert {line["key"] for line in lines} == {"default/a"}
-
-
-async def test_requests_are_counted(rest: Rest) -> None:
-    await rest.post(PODS, pod())
-    await rest.post(PODS, pod())
-    stats = (await rest.get("/sandbox/stats")).body
-
-    counts = {(entry["verb"], entry["resource"], entry["code"]): entry["count"] for entry in stats["requests"]}
-    assert counts["create", "pods", 201] == counts["create", "pods", 409] == 1
-    assert stats["objects"]["pods"] == 1

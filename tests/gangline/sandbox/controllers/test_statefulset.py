@@ -7,7 +7,7 @@ import pytest
 
 from gangline.sandbox.controllers.statefulset import REVISION_LABEL, decide, revision_of
 from gangline.sandbox.objects.apps import StatefulSet
-from gangline.sandbox.objects.core import RunPod, VolumeClaim
+from gangline.sandbox.objects.core import RunPod
 from gangline.sandbox.reconciling.actions import Decision
 from tests.support.workloads import created, deleted, metadata, owned_by, run_pod, status_of, template, world_of
 
@@ -39,8 +39,8 @@ def mine(ordinal: int, *, ready: bool = True, revision: str = revision_of(OWNER)
     )
 
 
-def decided(owner: StatefulSet, *pods: RunPod, claims: tuple[VolumeClaim, ...] = ()) -> Decision:
-    return decide(owner, world_of(owner, *pods, *claims))
+def decided(owner: StatefulSet, *pods: RunPod) -> Decision:
+    return decide(owner, world_of(owner, *pods))
 
 
 def names(decision: Decision) -> list[str]:
@@ -105,15 +105,11 @@ def test_pod_knows_its_name_its_number_and_its_service() -> None:
     assert (body["spec"]["hostname"], body["spec"]["subdomain"]) == ("db-0", "peers")
 
 
-def test_volume_claims_are_made_once_and_mounted() -> None:
+def test_volume_claims_are_named_and_not_made() -> None:
     owner = stateful_set(1, volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": {"storageClassName": "s"}}])
-    pod, volume_claim = created(decided(owner))
-    left = msgspec.convert({"metadata": metadata("data-db-0")}, VolumeClaim)
+    (body,) = created(decided(owner))
 
-    assert pod["spec"]["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]
-    assert volume_claim["metadata"]["name"] == "data-db-0"
-    assert volume_claim["spec"] == {"storageClassName": "s"}
-    assert names(decided(owner, claims=(left,))) == ["db-0"]
+    assert body["spec"]["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]
 
 
 def test_status_tells_old_from_new() -> None:

@@ -133,22 +133,19 @@ async def test_an_invalid_pod_is_refused_with_causes(rest: Rest, spec: dict[str,
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        (
-            {"priority": 2**31},
-            "cannot unmarshal number 2147483648 into Go struct field PodSpec.spec.priority of type int32",
-        ),
-        (
-            {"containers": {}},
-            "cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container",
-        ),
+        ({"priority": 2**31}, "spec.priority: 2147483648 is not of type int32"),
+        ({"priority": "high"}, "spec.priority: string is not of type int32"),
+        ({"hostNetwork": "yes"}, "spec.hostNetwork: string is not of type boolean"),
+        ({"containers": {}}, "spec.containers: object is not of type array"),
+        ({"containers": [[]]}, "spec.containers[0]: array is not of type object"),
         (
             {"containers": [container(resources={"requests": {"cpu": "four"}})]},
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
         ),
     ],
-    ids=["too big", "no list", "no quantity"],
+    ids=["too big", "no number", "no truth", "no list", "no object", "no quantity"],
 )
-async def test_what_go_cannot_decode_is_a_bad_request(rest: Rest, spec: dict[str, Any], problem: str) -> None:
+async def test_what_is_of_another_type_is_a_bad_request(rest: Rest, spec: dict[str, Any], problem: str) -> None:
     refused = await rest.post(PODS, pod(**spec))
 
     assert refused.verdict[:2] == (400, "BadRequest")

@@ -1,4 +1,4 @@
-"""Tables, partial metadata, discovery and OpenAPI: what kubectl reads."""
+"""Tables, discovery and OpenAPI: what kubectl reads."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from gangline.sandbox.apiserver.tables.cells import human_duration
 from tests.support.rest import POD_GROUPS, PODS, Rest, pod
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-PARTIAL = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
+PARTIAL = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
 def rows(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -77,12 +77,9 @@ async def test_a_table_watch_names_its_columns_once(rest: Rest) -> None:
     assert second["object"]["rows"][0]["cells"][0] == "b"
 
 
-async def test_partial_metadata(rest: Rest) -> None:
-    await rest.post(PODS, pod())
-    listed = (await rest.get(PODS, accept=PARTIAL)).body
-
-    assert listed["kind"] == "PartialObjectMetadataList"
-    assert set(listed["items"][0]) == {"kind", "apiVersion", "metadata"}
+async def test_metadata_alone_are_no_form_of_an_answer(rest: Rest) -> None:
+    assert (await rest.get(PODS, accept=PARTIAL)).status == 406
+    assert (await rest.get(PODS, accept=f"{PARTIAL},application/json")).body["kind"] == "PodList"
 
 
 @pytest.mark.parametrize(
