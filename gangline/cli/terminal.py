@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
+from gangline.contract.durations import human_duration
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -24,7 +26,6 @@ _BIDIRECTIONAL: Final = (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 
 _CONTROLS: Final = {
     code: ascii(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0), *_BIDIRECTIONAL)
 } | _BLANKS
-_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
 def console() -> "Console":
@@ -126,19 +127,8 @@ def _without_none(value: Any) -> Any:
 
 
 def duration(seconds: float | None) -> str:
-    """Write a duration as kubectl writes ages: the larger unit alone, or two where the first is small."""
-    if seconds is None:
-        return ""
-    left = max(0, int(seconds))
-    for place, (size, unit) in enumerate(_UNITS):
-        if left >= size or unit == "s":
-            number, rest = divmod(left, size)
-            if number < 10 and place + 1 < len(_UNITS) and unit != "s":
-                smaller, sub_unit = _UNITS[place + 1]
-                second = rest // smaller
-                return f"{number}{unit}{second}{sub_unit}" if second else f"{number}{unit}"
-            return f"{number}{unit}"
-    raise AssertionError(seconds)
+    """Write a duration as kubectl writes ages; nothing where there is none."""
+    return "" if seconds is None else human_duration(max(0, int(seconds)))
 
 
 def age(since: datetime | None, now: datetime) -> str:

@@ -34,7 +34,7 @@ def members(count: int, **fields: Any) -> list[Pod]:
         (members(2, node="n", phase="Failed", finished_s=5.0), "Failed", ""),
         (members(2, gated=True), "Pending", "SchedulingGated: 2 members held back by scheduling gates"),
         (members(2, scheduler="other"), "Pending", "SchedulerMismatch: 2 members name another scheduler"),
-        (members(2), "Scheduling", "NotScheduledYet: no scheduler has spoken for 1m40s"),
+        (members(2), "Scheduling", "NotScheduledYet: no scheduler has spoken for 100s"),
         (members(2, created_s=98), "Scheduling", "JustCreated: being decided"),
         (members(1, created_s=98), "Pending", "JustCreated: 1 of 2 are here so far"),
         (members(1, node="n", phase="Running"), "Pending", "GangIncomplete: 1 of 2 members are missing"),

@@ -39,7 +39,7 @@ def test_it_shows_nodes_gangs_and_what_waits() -> None:
         "node-1  ........................ 0/8  ........................ 0/32Gi    0",
         "",
         "GANG        PHASE       MIN RUN WAIT FOR   WHY",
-        "team/train  Scheduling  3   0   3    1m    Unschedulable: 1 of 3 fit, Insufficient cpu",
+        "team/train  Scheduling  3   0   3    60s   Unschedulable: 1 of 3 fit, Insufficient cpu",
         "team/serve  Running     1   1   0",
         "",
         "PODS THAT WAIT, IN NO GANG",

@@ -9,8 +9,8 @@ from gangline.cli.terminal import bold, columns, duration, machine_readable, par
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        *((0.2, "0s"), (59, "59s"), (60, "1m"), (61, "1m1s"), (599, "9m59s"), (600, "10m"), (3_700, "1h1m")),
-        *((36_000, "10h"), (90_000, "1d1h"), (864_000, "10d"), (-5, "0s"), (None, "")),
+        *((0.2, "0s"), (59, "59s"), (60, "60s"), (121, "2m1s"), (599, "9m59s"), (600, "10m"), (3_700, "61m")),
+        *((36_000, "10h"), (90_000, "25h"), (864_000, "10d"), (-5, "0s"), (None, "")),
     ],
     ids=str,
 )

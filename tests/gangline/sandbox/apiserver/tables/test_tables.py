@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from gangline.sandbox.apiserver.schema import jsonpath
-from gangline.sandbox.apiserver.tables.cells import human_duration
 from tests.support.rest import POD_GROUPS, PODS, Rest, pod
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -80,30 +79,6 @@ async def test_a_table_watch_names_its_columns_once(rest: Rest) -> None:
 async def test_metadata_alone_are_no_form_of_an_answer(rest: Rest) -> None:
     assert (await rest.get(PODS, accept=PARTIAL)).status == 406
     assert (await rest.get(PODS, accept=f"{PARTIAL},application/json")).body["kind"] == "PodList"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0s"),
-        (119, "119s"),
-        (120, "2m"),
-        (125, "2m5s"),
-        (599, "9m59s"),
-        (600, "10m"),
-        (3 * 3600, "3h"),
-        (3 * 3600 + 60, "3h1m"),
-        (47 * 3600, "47h"),
-        (49 * 3600, "2d1h"),
-        (10 * 86400, "10d"),
-        (800 * 86400, "2y70d"),
-        (4000 * 86400, "10y"),
-        (-5, "<invalid>"),
-    ],
-    ids=str,
-)
-def test_ages_read_as_in_kubectl(seconds: int, text: str) -> None:
-    assert human_duration(seconds) == text
 
 
 @pytest.mark.parametrize(
