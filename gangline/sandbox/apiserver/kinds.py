@@ -62,7 +62,6 @@ class Kind(Struct, frozen=True, kw_only=True):
     singular_name: str = ""
     list_name: str = ""
     schema: dict[str, Any] | None = None
-    scale_paths: tuple[str, str, str] | None = None
 
     @property
     def api_version(self) -> str:
@@ -122,11 +121,7 @@ def _built_in(names: str, **more: Any) -> Kind:
 
 _GENERATIONS: dict[str, Any] = {"counts_generation": True, "subresources": ("status",)}
 _WORKLOAD: dict[str, Any] = {**_GENERATIONS, "categories": ("all",)}
-_SCALED: dict[str, Any] = {
-    **_WORKLOAD,
-    "subresources": ("status", "scale"),
-    "scale_paths": ("spec.replicas", "status.replicas", "spec.selector"),
-}
+_SCALED: dict[str, Any] = {**_WORKLOAD, "subresources": ("status", "scale")}
 _POSTED: dict[str, Any] = {"verbs": ("create",)}
 _GLOBAL: dict[str, Any] = {"namespaced": False}
 

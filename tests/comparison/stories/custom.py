@@ -65,8 +65,6 @@ def group(name: str, **spec: Any) -> dict[str, Any]:
 
 
 WIDGETS: Final = "/apis/example.com/v1/namespaces/{ns}/widgets"
-GAUGES: Final = "/apis/example.com/v1/namespaces/{ns}/gauges"
-SCALE: Final = {"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.replicas"}}
 VALUES: Final[dict[str, dict[str, Any]]] = {
     "small": {"size": 0},
     "large": {"size": 10},
@@ -152,12 +150,6 @@ DEFINITIONS: Final = story(
     post("no-versions", "definitions", changed("versions", [])),
     post("no-names", "definitions", changed("names", {})),
     post("group-empty", "definitions", changed("group", "")),
-    post("scaling", "definitions", definition("gauges", "Gauge", subresources=SCALE)),
-    get("scaling-served", GAUGES, until=200),
-    post("gauge", GAUGES, of("Gauge", "plain", size=2), until=201),
-    get("scale", f"{GAUGES}/plain/scale"),
-    patch("scaled", f"{GAUGES}/plain/scale", {"spec": {"replicas": 5}}),
-    get("after-scaling", f"{GAUGES}/plain"),
     delete("delete-definition", "definitions/widgets.example.com"),
     get("gone", WIDGETS, until=404),
 )

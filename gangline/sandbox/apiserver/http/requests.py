@@ -59,7 +59,7 @@ def answer(call: Call, verbs: Verbs) -> Answer:
 def _get(target: Target, verbs: Verbs, view: View) -> Answer:
     version = verbs.get(target)
     if target.subresource == "scale":
-        return answers.document(scale.scale_of(target.kind, version.object))
+        return answers.document(scale.scale_of(version.object))
     return Answer(body=view.one(version))
 
 
@@ -138,9 +138,9 @@ def _change(media_type: str, changes: Any, target: Target) -> Callable[[Object],
 
 def _rescale(target: Target, verbs: Verbs, change: Callable[[Object], Object], options: WriteOptions) -> Answer:
     """Change an object through its scale."""
-    kind, whole = target.kind, Target(kind=target.kind, namespace=target.namespace, name=target.name)
-    written = verbs.patch(whole, lambda old: scale.scaled(kind, old, change(scale.scale_of(kind, old))), options)
-    return answers.document(scale.scale_of(kind, written.version.object))
+    whole = Target(kind=target.kind, namespace=target.namespace, name=target.name)
+    written = verbs.patch(whole, lambda old: scale.scaled(old, change(scale.scale_of(old))), options)
+    return answers.document(scale.scale_of(written.version.object))
 
 
 def _apply(call: Call, target: Target, verbs: Verbs, view: View) -> Answer:

@@ -1,4 +1,7 @@
-"""CustomResourceDefinitions: a definition becomes rows of kinds, served from the moment it is established."""
+"""CustomResourceDefinitions: a definition becomes rows of kinds, served from the moment it is established.
+
+Custom resources have no scale.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -95,8 +98,6 @@ def kinds_of(definition: Object) -> list[Kind]:
 
 def _kind(spec: Object, version: Object, stored: str) -> Kind:
     names = spec["names"]
-    subresources = version.get("subresources") or {}
-    scale = subresources.get("scale")
     return Kind(
         group=spec["group"],
         version=version["name"],
@@ -107,7 +108,7 @@ def _kind(spec: Object, version: Object, stored: str) -> Kind:
         namespaced=spec.get("scope") == "Namespaced",
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
-        subresources=tuple(name for name in ("status", "scale") if name in subresources),
+        subresources=("status",) if "status" in (version.get("subresources") or {}) else (),
         verbs=("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"),
         unconditional_update=False,
         selectable=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
@@ -115,7 +116,6 @@ def _kind(spec: Object, version: Object, stored: str) -> Kind:
         stored_as=f"{spec['group']}/{stored}",
         custom=True,
         schema=(version.get("schema") or {}).get("openAPIV3Schema"),
-        scale_paths=_scale_paths(scale) if scale else None,
     )
 
 
@@ -133,13 +133,6 @@ def _columns(columns: list[dict[str, Any]] | None) -> tuple[Column, ...]:
         )
         for column in columns
     )
-
-
-def _scale_paths(scale: Object) -> tuple[str, str, str]:
-    spec, status, selector = (
-        scale.get(path, "").lstrip(".") for path in ("specReplicasPath", "statusReplicasPath", "labelSelectorPath")
-    )
-    return spec, status, selector
 
 
 STRATEGY = Strategy(prepare=prepare, validate=broken_rules, committed=committed)

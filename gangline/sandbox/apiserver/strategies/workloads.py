@@ -29,9 +29,7 @@ def _prepare(write: Write) -> None:
         default_containers(template["spec"])
     strategy = (write.new.get("spec") or {}).get("strategy") or {}
     if strategy.get("type") == "RollingUpdate":
-        strategy.setdefault("rollingUpdate", {})
-        for field in ("maxUnavailable", "maxSurge"):
-            strategy["rollingUpdate"].setdefault(field, "25%")
+        strategy.setdefault("rollingUpdate", {"maxUnavailable": "25%", "maxSurge": "25%"})
 
 
 def _prepare_job(write: Write) -> None:

@@ -225,3 +225,13 @@ async def test_every_served_version_shows_the_same_object(rest: Rest) -> None:
     second = (await rest.get("/apis/x.io/v2/namespaces/default/gadgets/a")).body
     assert (first["apiVersion"], second["apiVersion"]) == ("x.io/v1", "x.io/v2")
     assert first["spec"] == second["spec"] == {"f": 1}
+
+
+async def test_a_custom_resource_has_no_scale(rest: Rest) -> None:
+    body = definition({"size": {"type": "integer"}})
+    scale = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.replicas"}
+    body["spec"]["versions"][0]["subresources"] = {"scale": scale}
+    await rest.post(DEFINITIONS, body)
+    await rest.post(GADGETS, gadget(size=1))
+
+    assert (await rest.get(f"{GADGETS}/a/scale")).status == 404
