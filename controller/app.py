@@ -9,6 +9,7 @@ from typing import Any, Final
 import structlog
 from aiohttp.web import Request
 
+from controller.announcer import Announcer
 from controller.core.index import Index
 from controller.core.patch import status_patch
 from controller.core.rivals import Rivals
@@ -17,7 +18,7 @@ from controller.ingest import Ingest, differences
 from controller.metrics import PHASE_LABELS, Kind, Metrics, phase_label
 from controller.reconcile import Reconciler
 from controller.settings import Settings, StatusOwner
-from controller.writer import Announcer, StatusWriter
+from controller.writer import StatusWriter
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup

@@ -6,10 +6,10 @@ from typing import assert_never
 
 import structlog
 
+from controller.announcer import Announcer
 from controller.core.index import Index
 from controller.core.rivals import QUIET_S, Rivals, Verdict
 from controller.metrics import Kind, Metrics
-from controller.writer import Announcer
 from gangline.base.clock import Clock
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod

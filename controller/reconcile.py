@@ -8,11 +8,12 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
+from controller.announcer import Announcer
 from controller.core.index import Index
 from controller.core.rivals import Rivals, Verdict
 from controller.core.status import Assessment, assess, is_ours
 from controller.metrics import Metrics, Outcome
-from controller.writer import Announcer, StatusWriter
+from controller.writer import StatusWriter
 from gangline.base.backoff import Backoff
 from gangline.base.clock import Clock
 from gangline.base.key_queue import KeyQueue

@@ -21,7 +21,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from controller.core.member import Member, Verdict
+from controller.core.member import Member, Said
 from controller.core.timeouts import is_complete
 from gangline.contract.counting import Counts, is_mismatched, need
 from gangline.contract.meta import Condition
@@ -84,22 +84,22 @@ def _condition(type_: ConditionType, *, status: bool, reason: str, message: str)
 
 def _scheduled(facts: GroupFacts) -> Condition:
     quorum = need(facts.min_member, facts.counts) == 0
-    verdict = _quorum(facts) if quorum else _shortfall(facts)
-    return _condition(ConditionType.SCHEDULED, status=quorum, reason=verdict.reason, message=verdict.message)
+    said = _quorum(facts) if quorum else _shortfall(facts)
+    return _condition(ConditionType.SCHEDULED, status=quorum, reason=said.reason, message=said.message)
 
 
-def _quorum(facts: GroupFacts) -> Verdict:
-    return Verdict(
+def _quorum(facts: GroupFacts) -> Said:
+    return Said(
         reason=ConditionReason.QUORUM_REACHED,
         message=f"bound and succeeded members reach minMember ({facts.min_member})",
     )
 
 
-def _shortfall(facts: GroupFacts) -> Verdict:
+def _shortfall(facts: GroupFacts) -> Said:
     counts = facts.counts
     if facts.phase is Phase.FAILED:
         words = f"{counts.failed} members failed; the others cannot reach minMember ({facts.min_member})"
-        return Verdict(reason=ConditionReason.MEMBERS_FAILED, message=words)
+        return Said(reason=ConditionReason.MEMBERS_FAILED, message=words)
     said = _said_by_most(facts.run)
     incomplete = not is_complete(facts.min_member, counts)
     # A pod's word may be older than what we see: it is repeated only where it can be true.
@@ -108,25 +108,25 @@ def _shortfall(facts: GroupFacts) -> Verdict:
     return _too_few(facts) if incomplete else _unanswered(facts)
 
 
-def _unanswered(facts: GroupFacts) -> Verdict:
+def _unanswered(facts: GroupFacts) -> Said:
     words = f"enough members exist for minMember ({facts.min_member}); no scheduler has said yet why they wait"
-    return Verdict(reason=ConditionReason.AWAITING_SCHEDULER, message=words)
+    return Said(reason=ConditionReason.AWAITING_SCHEDULER, message=words)
 
 
-def _too_few(facts: GroupFacts) -> Verdict:
+def _too_few(facts: GroupFacts) -> Said:
     present = facts.counts.unfinished + facts.counts.succeeded
     gated = sum(member.facts.gated and not member.facts.deleting for member in facts.members)
     if gated and present + gated >= facts.min_member:
         words = f"{gated} members carry scheduling gates; minMember ({facts.min_member}) needs them"
-        return Verdict(reason=ConditionReason.SCHEDULING_GATED, message=words)
+        return Said(reason=ConditionReason.SCHEDULING_GATED, message=words)
     words = f"{present} members exist of the {facts.min_member} that minMember asks for"
-    return Verdict(reason=ConditionReason.GANG_INCOMPLETE, message=words)
+    return Said(reason=ConditionReason.GANG_INCOMPLETE, message=words)
 
 
-def _said_by_most(run: Iterable[Member]) -> Verdict | None:
+def _said_by_most(run: Iterable[Member]) -> Said | None:
     """Return what most waiting members say: the scheduler writes one text to all, one pod after the other."""
-    said = Counter(member.verdict for member in run if member.verdict is not None and member.verdict.reason)
-    return min(said, key=lambda verdict: (-said[verdict], verdict.reason, verdict.message), default=None)
+    said = Counter(member.said for member in run if member.said is not None and member.said.reason)
+    return min(said, key=lambda each: (-said[each], each.reason, each.message), default=None)
 
 
 def _timed_out(facts: GroupFacts, *, was_raised: bool) -> list[Condition]:

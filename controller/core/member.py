@@ -12,7 +12,7 @@ _OWNERS: Final = 16
 _WORDS: Final = 1024
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class Said(Struct, frozen=True, kw_only=True):
     """What a waiting pod says of itself: reason and message of its `PodScheduled=False`."""
 
     reason: str
@@ -28,7 +28,7 @@ class Member(Struct, frozen=True, kw_only=True):
     facts: MemberFacts
     owners: str
     scheduler_name: str
-    verdict: Verdict | None
+    said: Said | None
 
 
 def member_of(pod: Pod, scheduler_names: frozenset[str]) -> Member:
@@ -40,14 +40,14 @@ def member_of(pod: Pod, scheduler_names: frozenset[str]) -> Member:
         facts=facts_of(pod, scheduler_names),
         owners=sys.intern(",".join(owners)),
         scheduler_name=sys.intern(pod.spec.scheduler_name or ""),
-        verdict=_verdict_of(pod),
+        said=_said_by(pod),
     )
 
 
-def _verdict_of(pod: Pod) -> Verdict | None:
+def _said_by(pod: Pod) -> Said | None:
     if pod.spec.node_name:
         return None
     for condition in pod.status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False":
-            return Verdict(reason=condition.reason or "", message=(condition.message or "")[:_WORDS])
+            return Said(reason=condition.reason or "", message=(condition.message or "")[:_WORDS])
     return None

@@ -35,12 +35,10 @@ def pod(
     scheduler_name: str = "gangline",
     deleting: bool = False,
     gated: bool = False,
-    verdict: tuple[str, str] | None = None,
+    said: tuple[str, str] | None = None,
 ) -> Pod:
     """One pod; letters are Pending without (P) and with (B) a node, Running, Succeeded, Failed, Unknown."""
-    conditions = (
-        (Condition(type="PodScheduled", status="False", reason=verdict[0], message=verdict[1]),) if verdict else None
-    )
+    conditions = (Condition(type="PodScheduled", status="False", reason=said[0], message=said[1]),) if said else None
     ended = ContainerState(terminated=TerminatedState(finished_at=at(ended_s))) if letter in "SF" else None
     return Pod(
         metadata=ObjectMeta(
@@ -66,10 +64,10 @@ def pod(
     )
 
 
-def pods(letters: str, *, verdict: tuple[str, str] | None = None, ended_s: float = ENDED_S) -> list[Pod]:
+def pods(letters: str, *, said: tuple[str, str] | None = None, ended_s: float = ENDED_S) -> list[Pod]:
     """Pods pod-0, pod-1 ...; `-` leaves one out."""
     return [
-        pod(letter, f"pod-{number}", verdict=verdict, ended_s=ended_s)
+        pod(letter, f"pod-{number}", said=said, ended_s=ended_s)
         for number, letter in enumerate(letters)
         if letter != "-"
     ]

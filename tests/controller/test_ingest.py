@@ -4,11 +4,11 @@ import itertools
 
 from prometheus_client import CollectorRegistry
 
+from controller.announcer import Announcer
 from controller.core.index import Index
 from controller.core.rivals import QUIET_S, REVERSALS, Rivals, Verdict
 from controller.ingest import Ingest
 from controller.metrics import Metrics
-from controller.writer import Announcer
 from gangline.base.clock import ManualClock
 from gangline.contract.podgroup import PodGroupStatus
 from gangline.kube.client import connect

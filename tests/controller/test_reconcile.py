@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
+from controller.announcer import Announcer
 from controller.core.index import Index
 from controller.core.rivals import Rivals
 from controller.metrics import Metrics
 from controller.reconcile import Reconciler
-from controller.writer import Announcer, StatusWriter
+from controller.writer import StatusWriter
 from gangline.contract.meta import Key
 from gangline.kube.client import Client
 from gangline.kube.clock import MonotonicClock

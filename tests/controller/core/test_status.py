@@ -202,29 +202,29 @@ SAID = [
 
 
 @pytest.mark.parametrize(
-    ("min_member", "letters", "verdict", "state", "reason"), [r[1:] for r in SAID], ids=[r[0] for r in SAID]
+    ("min_member", "letters", "said", "state", "reason"), [r[1:] for r in SAID], ids=[r[0] for r in SAID]
 )
 def test_what_the_group_says(
-    min_member: int, letters: str, verdict: tuple[str, str] | None, state: str, reason: str
+    min_member: int, letters: str, said: tuple[str, str] | None, state: str, reason: str
 ) -> None:
-    scheduled = condition(assessed(group(min_member), pods(letters, verdict=verdict)), "Scheduled")
+    scheduled = condition(assessed(group(min_member), pods(letters, said=said)), "Scheduled")
     assert scheduled is not None
     assert (scheduled.status, scheduled.reason) == (state, reason)
     assert scheduled.observed_generation == 1
     assert scheduled.message
-    if verdict is not None and reason == verdict[0] and letters != "PP":
-        assert scheduled.message == verdict[1]
+    if said is not None and reason == said[0] and letters != "PP":
+        assert scheduled.message == said[1]
 
 
 def test_the_group_says_what_most_members_say() -> None:
-    members = [*pods("PP", verdict=("Unschedulable", "new")), pod("P", "z", verdict=("BindFailed", "old"))]
+    members = [*pods("PP", said=("Unschedulable", "new")), pod("P", "z", said=("BindFailed", "old"))]
     scheduled = condition(assessed(group(3), members), "Scheduled")
     assert scheduled is not None
     assert scheduled.message == "new"
 
 
 def test_a_word_of_any_length_is_cut() -> None:
-    scheduled = condition(assessed(group(1), [pod("P", verdict=("Unschedulable", "x" * 1_000_000))]), "Scheduled")
+    scheduled = condition(assessed(group(1), [pod("P", said=("Unschedulable", "x" * 1_000_000))]), "Scheduled")
     assert scheduled is not None
     assert len(scheduled.message or "") == 1024
 

@@ -22,7 +22,7 @@ PODS = st.builds(
     scheduler_name=st.sampled_from(["gangline", "gangline", "other"]),
     deleting=st.booleans(),
     gated=st.booleans(),
-    verdict=st.sampled_from([None, ("Unschedulable", "no room"), ("GangIncomplete", "too few")]),
+    said=st.sampled_from([None, ("Unschedulable", "no room"), ("GangIncomplete", "too few")]),
 )
 STATUSES = st.builds(
     PodGroupStatus,
