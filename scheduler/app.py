@@ -31,7 +31,7 @@ from scheduler.core.reasons import Reason
 from scheduler.inbox import Inbox, Urgency
 from scheduler.ingest import Ingest, differences
 from scheduler.loop import Executor, Loop
-from scheduler.metrics import BACKLOG, CACHED, WAITING, Metrics
+from scheduler.metrics import CACHED, Metrics
 from scheduler.settings import Settings
 from scheduler.statuswriter import StatusWriter
 
@@ -235,9 +235,9 @@ class Process:
         metrics, sizes, waits = self._metrics, self._scheduler.sizes(), self._scheduler.waits(self._clock.now())
         for what in CACHED:
             metrics.cached.labels(what).set(sizes.cached[what])
-        for state in BACKLOG:
-            metrics.backlog.labels(state).set(sizes.gangs[state])
+        for state, number in sizes.gangs.items():
+            metrics.backlog.labels(state).set(number)
         for reason in Reason:
             metrics.waiting.labels(reason).set(waits.gangs.get(reason, 0))
-        for state in WAITING:
-            metrics.longest_wait.labels(state).set(waits.longest_s[state])
+        for state, wait_s in waits.longest_s.items():
+            metrics.longest_wait.labels(state).set(wait_s)

@@ -35,10 +35,10 @@ class _Lane(IntEnum):
 class _Plan:
     """Binds of one instruction that have no answer yet."""
 
-    def __init__(self, gang: BindGang, step: int) -> None:
-        self.gang = gang.gang
+    def __init__(self, order: BindGang, step: int) -> None:
+        self.gang = order.gang
         self.step = step
-        self.unanswered = len(gang.binds)
+        self.unanswered = len(order.binds)
         self.is_all_bound = True
         self.started = perf_counter()
         self.has_warned = False
@@ -47,7 +47,7 @@ class _Plan:
 class _Open(NamedTuple):
     """A gang of which nothing is bound yet."""
 
-    gang: BindGang
+    order: BindGang
     plan: _Plan
 
 
@@ -146,8 +146,8 @@ class Binder:
 
     async def _do(self, job: _Job) -> None:
         match job:
-            case _Open(gang, plan):
-                await self._open(gang, plan)
+            case _Open(order, plan):
+                await self._open(order, plan)
             case _Send(bind, plan):
                 self._settle(bind, await self._send(bind, plan.gang), plan)
             case _Read(read):
@@ -155,15 +155,15 @@ class Binder:
             case _:
                 assert_never(job)
 
-    async def _open(self, gang: BindGang, plan: _Plan) -> None:
+    async def _open(self, order: BindGang, plan: _Plan) -> None:
         """Do first what can fail first: the lease, the PodGroup's version, one bind alone."""
-        first, *rest = gang.binds
-        obstacle = await self._obstacle(gang)
+        first, *rest = order.binds
+        obstacle = await self._obstacle(order)
         if obstacle is not None:
-            for bind in gang.binds:
+            for bind in order.binds:
                 self._settle(bind, _refused(bind, *obstacle), plan)
             return
-        result = await self._send(first, gang.gang)
+        result = await self._send(first, plan.gang)
         self._settle(first, result, plan)
         for bind in rest:
             if isinstance(result, Refused):
@@ -172,13 +172,13 @@ class Binder:
             else:
                 self._put(_Lane.STARTED, _Send(bind, plan))
 
-    async def _obstacle(self, gang: BindGang) -> tuple[Refusal, str] | None:
+    async def _obstacle(self, order: BindGang) -> tuple[Refusal, str] | None:
         if self._closed:
             return Refusal.DROPPED, "the scheduler is stopping"
-        obstacle = await self._version_obstacle(gang.confirm) if gang.confirm is not None else None
+        obstacle = await self._version_obstacle(order.confirm) if order.confirm is not None else None
         if obstacle is not None:
             return obstacle
-        reason = self._plan_overtaken(gang)
+        reason = self._plan_overtaken(order)
         return (Refusal.OVERTAKEN, reason) if reason is not None else None
 
     async def _version_obstacle(self, known: GroupVersion) -> tuple[Refusal, str] | None:

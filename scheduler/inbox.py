@@ -73,9 +73,7 @@ class Inbox:
             if event.kind in self._synced:
                 return
             self._synced.add(event.kind)
-            urgency = Urgency.WAITING
-        else:
-            urgency = _urgency(event) if key[0] in self._synced else Urgency.WAITING
+        urgency = _urgency(event) if key[0] in self._synced else Urgency.WAITING
         event = _keeping_last(event, self._queue.waiting(key))
         self._queue.put(key, event, urgency, self._clock.now())
         self._bell.set()
@@ -86,7 +84,7 @@ class Inbox:
         self._bell.set()
 
     def take(self, limit: int) -> list[Event]:
-        """Take at most `limit` events, results first, then the more urgent."""
+        """Take about `limit` events, results first, then the more urgent; no class is left out."""
         self._is_read = True
         for urgency, age_s in self._queue.oldest_age(self._clock.now()).items():
             self._waits[Urgency(urgency)].observe(age_s)

@@ -5,6 +5,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from gangline.service.metrics import BeforeScrape, EventMetrics, RequestMetrics, loop_lag_histogram, start_at_zero
 from scheduler.core.events import ConditionOutcome, Kind, Refusal
 from scheduler.core.reasons import Reason
+from scheduler.core.triage import WAITING_STATES, GangState
 
 PREFIX = "gangline_scheduler"
 STEP_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
@@ -13,8 +14,6 @@ GANG_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 3
 EVENT_CLASSES = ("room", "rules", "waiting")
 DECISIONS = ("placed", "unplaced")
 CACHED = ("pods", "nodes", "groups", "gangs", "classes", "intents", "holds")
-BACKLOG = ("ready", "parked", "binding", "incomplete", "bound")
-WAITING = ("ready", "parked", "binding", "incomplete")
 
 
 class Metrics:
@@ -105,9 +104,9 @@ class Metrics:
         )
         start_at_zero(self.decisions, outcome=DECISIONS)
         start_at_zero(self.decided_members, outcome=DECISIONS)
-        start_at_zero(self.backlog, state=BACKLOG)
+        start_at_zero(self.backlog, state=GangState)
         start_at_zero(self.waiting, reason=Reason)
-        start_at_zero(self.longest_wait, state=WAITING)
+        start_at_zero(self.longest_wait, state=WAITING_STATES)
         start_at_zero(self.cached, what=CACHED)
 
     def _declare_writes(self, registry: CollectorRegistry) -> None:

@@ -8,7 +8,6 @@ never lands on a bound pod.
 
 import asyncio
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 
 import structlog
 
@@ -16,9 +15,11 @@ from gangline.base.clock import Clock
 from gangline.base.token_bucket import TokenBucket
 from gangline.contract.meta import Key
 from gangline.kube.client import STRATEGIC_PATCH, Client
+from gangline.kube.clock import utc_now
 from gangline.kube.recorder import EventRecorder, ObjectReference
 from gangline.kube.wire import errors
 from gangline.kube.wire.resources import PODS
+from gangline.kube.wire.timestamps import timestamp
 from scheduler.core.events import ConditionAnswered, ConditionOutcome
 from scheduler.core.instructions import Announce, WriteCondition
 from scheduler.metrics import Metrics
@@ -139,7 +140,7 @@ def _patch(instruction: WriteCondition) -> dict[str, object]:
         "message": instruction.message,
     }
     if instruction.transition:
-        condition["lastTransitionTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition["lastTransitionTime"] = timestamp(utc_now())
     if instruction.observed_generation is not None:
         condition["observedGeneration"] = instruction.observed_generation
     return {

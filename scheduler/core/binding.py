@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from gangline.base.backoff import Backoff
 from gangline.contract.membership import GangKind
 from scheduler.core.cache import Cache, Intent, IntentState
-from scheduler.core.deadlines import Alarm, Deadlines, PodAlarm, Purpose
+from scheduler.core.deadlines import Alarm, Deadlines, ReadDue
 from scheduler.core.events import Bound, PodRead, PodReadFailed, Refusal, Refused, Unknown
 from scheduler.core.gang import Gang, Standing, missing_of, title
 from scheduler.core.gang_rule import problem_of_group
@@ -64,9 +64,9 @@ class Binding:
             BindGang(gang=str(gang.key), binds=binds, nothing_bound=nothing_bound, confirm=confirm)
         )
 
-    def _assume(self, member: Member, node: str) -> Bind:
+    def _assume(self, member: Member, node: str, reads: int = 0) -> Bind:
         self._attempts += 1
-        self._intend(member, Intent(node, self._attempts))
+        self._intend(member, Intent(node, self._attempts, reads=reads))
         namespace, name = member.key
         return Bind(uid=member.uid, namespace=namespace, name=name, node=node, attempt=self._attempts)
 
@@ -76,7 +76,9 @@ class Binding:
 
     def on_bound(self, result: Bound, now: float) -> None:
         """Take in that the bind was done."""
-        self._confirm(result.uid, result.attempt, now)
+        found = self._find(result.uid, result.attempt)
+        if found is not None:
+            self._confirm(*found, now)
 
     def on_refused(self, result: Refused, now: float) -> None:
         """Take in that the bind was definitely not done."""
@@ -119,7 +121,7 @@ class Binding:
         if result.node is None:
             self._set_aside(member, intent, IntentState.LOST, now)
         elif result.node == intent.node:
-            self._confirm(result.uid, result.attempt, now)
+            self._confirm(member, intent, now)
         elif result.node:
             self._set_aside(member, intent, IntentState.ELSEWHERE, now)
         else:
@@ -139,25 +141,16 @@ class Binding:
             return None
         return member, intent
 
-    def _confirm(self, uid: str, attempt: int, now: float) -> None:
-        found = self._find(uid, attempt)
-        if found is None:
-            return
-        member, intent = found
+    def _confirm(self, member: Member, intent: Intent, now: float) -> None:
         if intent.state is not IntentState.CONFIRMED:
             self._announce_scheduled(member, intent.node)
             self._setbacks.end(member.gang)
-        self._intend(member, replace(intent, state=IntentState.CONFIRMED))
-        self._deadlines.set(
-            PodAlarm(Purpose.READ_POD, uid), now + max(OBSERVE_WITHIN_S, _READ.delay(intent.reads + 1, 0.0))
-        )
+        self._set_aside(member, intent, IntentState.CONFIRMED, now)
 
     def _set_aside(self, member: Member, intent: Intent, state: IntentState, now: float) -> None:
         """Wait for the observation that must come; should it not come, read again."""
         self._intend(member, replace(intent, state=state))
-        self._deadlines.set(
-            PodAlarm(Purpose.READ_POD, member.uid), now + max(OBSERVE_WITHIN_S, _READ.delay(intent.reads + 1, 0.0))
-        )
+        self._read_later(member.uid, intent.reads, now, OBSERVE_WITHIN_S)
 
     def _on_read_nowhere(self, member: Member, intent: Intent, now: float) -> None:
         """Bind again a pod that has no node: to the same node, where an earlier bind may still arrive."""
@@ -181,10 +174,7 @@ class Binding:
         return problem_of_group(gang, group) is None and missing_of(gang, group) <= gang.size(Standing.WAITING)
 
     def _send_again(self, member: Member, intent: Intent) -> None:
-        self._attempts += 1
-        self._intend(member, replace(intent, attempt=self._attempts, state=IntentState.SENT))
-        namespace, name = member.key
-        bind = Bind(uid=member.uid, namespace=namespace, name=name, node=intent.node, attempt=self._attempts)
+        bind = self._assume(member, intent.node, intent.reads)
         self._instructions.append(BindGang(gang=str(member.gang), binds=(bind,), nothing_bound=False))
 
     def _set_back(self, member: Member, intent: Intent, said: Said | None, now: float) -> None:
@@ -192,11 +182,11 @@ class Binding:
         self._setbacks.note(member.gang, intent.attempt, self._attempts, said, now)
 
     def _end(self, member: Member) -> None:
-        self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
+        self._deadlines.cancel(ReadDue(member.uid))
         self._intend(member, None)
 
-    def _read_later(self, uid: str, reads: int, now: float) -> None:
-        self._deadlines.set(PodAlarm(Purpose.READ_POD, uid), now + _READ.delay(reads + 1, 0.0))
+    def _read_later(self, uid: str, reads: int, now: float, at_least_s: float = 0.0) -> None:
+        self._deadlines.set(ReadDue(uid), now + max(at_least_s, _READ.delay(reads + 1, 0.0)))
 
     def read_due(self, uid: str) -> None:
         """Order a pod to be read again, if it still matters."""
@@ -209,14 +199,14 @@ class Binding:
 
     def settled(self, member: Member, intent: Intent) -> None:
         """Take in that an observation has settled what we intended with a pod."""
-        self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
+        self._deadlines.cancel(ReadDue(member.uid))
         if member.node == intent.node and intent.state is not IntentState.CONFIRMED:
             self._announce_scheduled(member, member.node)
             self._setbacks.end(member.gang)
 
     def forget_pod(self, member: Member) -> None:
         """Take in that the pod is gone."""
-        self._deadlines.cancel(PodAlarm(Purpose.READ_POD, member.uid))
+        self._deadlines.cancel(ReadDue(member.uid))
         self._setbacks.forget_pod(member)
 
     def _announce_scheduled(self, member: Member, node: str) -> None:

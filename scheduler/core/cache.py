@@ -226,7 +226,8 @@ class Cache:
 
     def _set_closed(self, node: str) -> None:
         ledger = self._ledger(node)
-        closed = next(iter(sorted(self._closing.get(node, {}).items())), (None, None))[1]
+        closing = self._closing.get(node)
+        closed = closing[min(closing)] if closing else None
         if closed != ledger.closed:
             self._gains.rules |= closed is None
             ledger.closed = closed

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gangline.base.backoff import Backoff
 from gangline.contract.membership import GangKey
 from gangline.contract.ordering import Turn
-from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, PodAlarm, Purpose
+from scheduler.core.deadlines import Alarm, Deadlines, SpeakDue, WriteDue
 from scheduler.core.events import ConditionAnswered, ConditionOutcome
 from scheduler.core.gang import Gang, Standing
 from scheduler.core.gangs import Gangs
@@ -103,7 +103,7 @@ class Conditions:
         """Forget a gang that waits no more."""
         self._voices.pop(key, None)
         self._to_speak.pop(key, None)
-        self._deadlines.cancel(GangAlarm(Purpose.SPEAK, key))
+        self._deadlines.cancel(SpeakDue(key))
 
     def said_of(self, key: GangKey) -> Said | None:
         """Return what the gang would say right now, written or not."""
@@ -124,7 +124,7 @@ class Conditions:
     def pod_settled(self, uid: str) -> None:
         """Forget a pod that is bound, finished or gone: nothing is ever written to it again."""
         if self._writes.pop(uid, None) is not None:
-            self._deadlines.cancel(PodAlarm(Purpose.WRITE_AGAIN, uid))
+            self._deadlines.cancel(WriteDue(uid))
 
     def speak_due(self, key: GangKey) -> None:
         """Let a gang say what it could not say before."""
@@ -169,7 +169,7 @@ class Conditions:
             return
         due_at = self._due_at(gang, voice, wanted)
         if due_at > now:
-            self._deadlines.bring_forward(GangAlarm(Purpose.SPEAK, key), due_at)
+            self._deadlines.bring_forward(SpeakDue(key), due_at)
             return
         self._publish(gang, voice, wanted, now)
 
@@ -180,7 +180,7 @@ class Conditions:
         due_at = voice.since + CURE_AFTER_S
         if now >= due_at or _first_says(gang, voice.cure):
             return voice.cure
-        self._deadlines.bring_forward(GangAlarm(Purpose.SPEAK, key), due_at)
+        self._deadlines.bring_forward(SpeakDue(key), due_at)
         return wanted
 
     def _due_at(self, gang: Gang, voice: _Voice, wanted: Said) -> float:
@@ -243,11 +243,11 @@ class Conditions:
             return
         put_off = write.progress is _Progress.FAILED or (write.progress is _Progress.REFUSED and same_version)
         if put_off and now < write.at:
-            self._deadlines.set(PodAlarm(Purpose.WRITE_AGAIN, member.uid), write.at)
+            self._deadlines.set(WriteDue(member.uid), write.at)
             return
         again_at = write.at + NUMBERS_EVERY_S
         if write.progress is _Progress.WRITTEN and write.said == target and now < again_at:
-            self._deadlines.set(PodAlarm(Purpose.WRITE_AGAIN, member.uid), again_at)
+            self._deadlines.set(WriteDue(member.uid), again_at)
             return
         self._write(member, target, now, write.failures)
 

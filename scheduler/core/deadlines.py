@@ -1,41 +1,48 @@
 """Deadlines: one for each key, the earliest first."""
 
 from collections.abc import Hashable
-from enum import StrEnum
 from heapq import heappop, heappush
 from itertools import count
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from gangline.contract.membership import GangKey
 
 K = TypeVar("K", bound=Hashable)
 
 
-class Purpose(StrEnum):
-    """What is due."""
+class ReadDue(Struct, frozen=True):
+    """A pod is to be read again."""
 
-    READ_POD = "ReadPod"
-    END_HOLD = "EndHold"
-    RETRY_GANG = "RetryGang"
-    SPEAK = "Speak"
-    WRITE_AGAIN = "WriteAgain"
-
-
-class PodAlarm(NamedTuple):
-    """Something is due for a pod."""
-
-    purpose: Purpose
     uid: str
 
 
-class GangAlarm(NamedTuple):
-    """Something is due for a gang."""
+class WriteDue(Struct, frozen=True):
+    """The condition of a pod is to be written again."""
 
-    purpose: Purpose
+    uid: str
+
+
+class HoldOver(Struct, frozen=True):
+    """The room of this lost pod is held no longer."""
+
+    uid: str
+
+
+class RetryDue(Struct, frozen=True):
+    """A gang is to be looked at again."""
+
     gang: GangKey
 
 
-Alarm = PodAlarm | GangAlarm
+class SpeakDue(Struct, frozen=True):
+    """A gang is to say what it could not say before."""
+
+    gang: GangKey
+
+
+Alarm = ReadDue | WriteDue | HoldOver | RetryDue | SpeakDue
 
 
 class Deadlines(Generic[K]):

@@ -9,7 +9,7 @@ from scheduler.core.backlog import Backlog
 from scheduler.core.binding import Binding
 from scheduler.core.cache import Cache, charged_node
 from scheduler.core.conditions import Conditions
-from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, Purpose
+from scheduler.core.deadlines import Alarm, Deadlines, RetryDue
 from scheduler.core.events import Scoring
 from scheduler.core.explaining import verdict
 from scheduler.core.gang import Gang, Standing, title
@@ -145,7 +145,7 @@ class Deciding:
         said = verdict(gang, ready, demand, unplaced, holders=[title(key) for key in holders], refusal=refusal)
         self._conditions.say(gang.key, said, now, turn=ready.turn)
         self._backlog.park(gang.key, unplaced.wake, unplaced.wake_resources)
-        self._deadlines.set(GangAlarm(Purpose.RETRY_GANG, gang.key), self._retry_at(gang, demand, now))
+        self._deadlines.set(RetryDue(gang.key), self._retry_at(gang, demand, now))
 
     def _retry_at(self, gang: Gang, demand: Demand, now: float) -> float:
         times = [now + PARKED_AT_MOST_S]

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from gangline.contract.membership import GangKey
 from scheduler.core.cache import Cache
-from scheduler.core.deadlines import Alarm, Deadlines, PodAlarm, Purpose
+from scheduler.core.deadlines import Alarm, Deadlines, HoldOver
 from scheduler.core.gang_rule import lacks_quorum
 from scheduler.core.gangs import Gangs
 from scheduler.core.model.member import Member
@@ -46,7 +46,7 @@ class Holds:
         class_id = self._classes.acquire(self._classes[lost.class_id])
         self._kept[lost.uid] = _Kept(lost.gang, Hold(node, class_id), now + HOLD_S)
         self._of_gang.setdefault(lost.gang, {})[lost.uid] = None
-        self._deadlines.set(PodAlarm(Purpose.END_HOLD, lost.uid), now + HOLD_S)
+        self._deadlines.set(HoldOver(lost.uid), now + HOLD_S)
         self.refresh(lost.gang)
 
     def end(self, uid: str) -> None:
@@ -54,7 +54,7 @@ class Holds:
         kept = self._kept.pop(uid, None)
         if kept is None:
             return
-        self._deadlines.cancel(PodAlarm(Purpose.END_HOLD, uid))
+        self._deadlines.cancel(HoldOver(uid))
         of_gang = self._of_gang[kept.gang]
         del of_gang[uid]
         if not of_gang:

@@ -16,7 +16,7 @@ from scheduler.core.backlog import Backlog
 from scheduler.core.binding import Binding
 from scheduler.core.cache import NODES_AT_ONCE, Cache
 from scheduler.core.conditions import Conditions
-from scheduler.core.deadlines import Alarm, Deadlines, Purpose
+from scheduler.core.deadlines import Alarm, Deadlines, HoldOver, ReadDue, RetryDue, SpeakDue, WriteDue
 from scheduler.core.deciding import Deciding
 from scheduler.core.events import (
     Bound,
@@ -40,7 +40,7 @@ from scheduler.core.model.member_class import ClassTable
 from scheduler.core.observing import Observing
 from scheduler.core.overtaken import Overtaken
 from scheduler.core.setbacks import Setbacks
-from scheduler.core.triage import Triage
+from scheduler.core.triage import GangState, Triage
 from scheduler.core.views import Views, Waits
 
 ROWS_PER_STEP: Final = 200_000
@@ -68,7 +68,7 @@ class Sizes(Struct, frozen=True):
     """How many of each there are."""
 
     cached: dict[str, int]
-    gangs: dict[str, int]
+    gangs: dict[GangState, int]
 
 
 class Scheduler:
@@ -201,18 +201,18 @@ class Scheduler:
 
     def _see_to(self, alarm: Alarm) -> None:
         match alarm:
-            case (Purpose.READ_POD, str(uid)):
+            case ReadDue(uid):
                 self._binding.read_due(uid)
-            case (Purpose.END_HOLD, str(uid)):
-                self._holds.end(uid)
-            case (Purpose.WRITE_AGAIN, str(uid)):
+            case WriteDue(uid):
                 self._conditions.pod_changed(uid)
-            case (Purpose.RETRY_GANG, GangKey() as key):
-                self._gangs.touch(key)
-            case (Purpose.SPEAK, GangKey() as key):
-                self._conditions.speak_due(key)
+            case HoldOver(uid):
+                self._holds.end(uid)
+            case RetryDue(gang):
+                self._gangs.touch(gang)
+            case SpeakDue(gang):
+                self._conditions.speak_due(gang)
             case _:
-                raise AssertionError(f"nothing is to be done at {alarm}")
+                assert_never(alarm)
 
     def _decide(self, now: float) -> list[Decision]:
         """Decide gangs in order until the budget is spent."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gangline.base.backoff import Backoff
 from gangline.contract.membership import GangKey
-from scheduler.core.deadlines import Alarm, Deadlines, GangAlarm, Purpose
+from scheduler.core.deadlines import Alarm, Deadlines, RetryDue
 from scheduler.core.gang import Gang, Standing
 from scheduler.core.gangs import Gangs
 from scheduler.core.model.member import Member, Said
@@ -55,7 +55,7 @@ class Setbacks:
         failures = setback.failures + 1 if setback is not None else 1
         until = now + _RETRY.delay(failures, 0.0)
         self._by_gang[key] = Setback(until, failures, last_attempt, said)
-        self._deadlines.set(GangAlarm(Purpose.RETRY_GANG, key), until)
+        self._deadlines.set(RetryDue(key), until)
         self._gangs.touch(key)
 
     def end(self, key: GangKey) -> None:
@@ -111,4 +111,4 @@ class Setbacks:
         """Forget a gang that has no member any more."""
         self._by_gang.pop(key, None)
         self._apart.pop(key, None)
-        self._deadlines.cancel(GangAlarm(Purpose.RETRY_GANG, key))
+        self._deadlines.cancel(RetryDue(key))

@@ -30,6 +30,10 @@ class GangState(StrEnum):
     BOUND = "bound"
 
 
+WAITING_STATES: Final[tuple[GangState, ...]] = tuple(state for state in GangState if state is not GangState.BOUND)
+"""Where gangs are of which a member waits."""
+
+
 class Triage:
     """Looks at one gang at a time; never at nodes."""
 
@@ -66,18 +70,18 @@ class Triage:
         """Take in that the gang was tried and does not fit."""
         self._states[key] = GangState.PARKED
 
-    def longest_waits_s(self, now: float) -> dict[str, float]:
+    def longest_waits_s(self, now: float) -> dict[GangState, float]:
         """Return how long the gang that waits longest in each state has waited; 0 where none does."""
-        longest = {state.value: 0.0 for state in GangState if state is not GangState.BOUND}
+        longest = dict.fromkeys(WAITING_STATES, 0.0)
         for key, since in self._waiting_since.items():
-            state = self.state_of(key).value
+            state = self.state_of(key)
             longest[state] = max(longest[state], now - since)
         return longest
 
-    def count(self) -> dict[str, int]:
+    def count(self) -> dict[GangState, int]:
         """Count the gangs in each state."""
         counts = Counter(self._states.values())
-        return {state.value: counts[state] for state in GangState}
+        return {state: counts[state] for state in GangState}
 
     def look_at(self, key: GangKey, now: float) -> None:
         """Find out what is to be done with a gang now."""

@@ -14,7 +14,7 @@ from scheduler.core.gang_rule import Ready
 from scheduler.core.gangs import Gangs
 from scheduler.core.holds import Holds
 from scheduler.core.setbacks import Setbacks
-from scheduler.core.triage import Triage
+from scheduler.core.triage import GangState, Triage
 
 GANGS_AT_ONCE: Final = 500
 
@@ -23,7 +23,7 @@ class Waits(Struct, frozen=True):
     """How the gangs wait: how many for each reason, and the longest wait in seconds in each state."""
 
     gangs: dict[str, int]
-    longest_s: dict[str, float]
+    longest_s: dict[GangState, float]
 
 
 class Views:

@@ -8,12 +8,13 @@ Others take the lease no sooner than `duration_s` after they saw our last renewa
 after we sent it; the second is shorter, so two never hold it. `renewTime` is compared for equality alone.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
 
 from gangline.contract.meta import Key, ObjectMeta
+from gangline.kube.wire.timestamps import microtime
 
 RELEASED_DURATION_S: Final = 1
 
@@ -166,8 +167,3 @@ class LeaseMachine:
 
     def _condition(self) -> dict[str, str]:
         return {"resourceVersion": self._lease.metadata.resource_version if self._lease else ""}
-
-
-def microtime(utc: datetime) -> str:
-    """Return a time as `metav1.MicroTime` is written, always with six digits."""
-    return utc.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,6 +1,6 @@
 """The lease machine: a table of what is seen and what is done, and two of them that never hold at once."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gangline.contract.meta import Key
-from gangline.kube.wire.lease import Create, Lease, LeaseMachine, LeaseTiming, Lost, Order, StandBy, Write, microtime
+from gangline.kube.wire.lease import Create, Lease, LeaseMachine, LeaseTiming, Lost, Order, StandBy, Write
 
 KEY = Key("system", "gangline")
 UTC_NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
@@ -160,19 +160,6 @@ def test_what_is_not_ours_is_not_released() -> None:
     made.observed(lease("other"), 0.0)
 
     assert made.release(UTC_NOW) is None
-
-
-@pytest.mark.parametrize(
-    ("time", "text"),
-    [
-        (UTC_NOW, "2026-11-30T10:00:00.000000Z"),
-        (UTC_NOW.replace(microsecond=42), "2026-11-30T10:00:00.000042Z"),
-        (UTC_NOW.astimezone(timezone(timedelta(hours=-5))), "2026-11-30T10:00:00.000000Z"),
-    ],
-    ids=["whole-seconds", "microseconds", "another-zone"],
-)
-def test_microtime(time: datetime, text: str) -> None:
-    assert microtime(time) == text
 
 
 @pytest.mark.parametrize(
