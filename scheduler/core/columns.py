@@ -75,8 +75,11 @@ class Columns:
         """
         if int(counts.max(initial=0)) * max(amounts, default=0) >= _PRODUCT_LIMIT:
             raise OverflowError(f"{int(counts.max())} members of {max(amounts)} each are too many to count")
+        return self.lower(rows, np.array(amounts, np.int64)[:, np.newaxis] * counts)
+
+    def lower(self, rows: Rows, wanted: Amounts) -> Amounts:
+        """Lower what is free in each row by its own amounts (lines x rows) and return what was there before."""
         before: Amounts = self.free[:, rows]
-        wanted = np.array(amounts, np.int64)[:, np.newaxis] * counts
         self.free[:, rows] = np.maximum(before - wanted, -AMOUNT_LIMIT)
         return before
 

@@ -27,6 +27,8 @@ PARKED_AT_MOST_S: Final = 300.0
 """A parked gang is tried again after this time whatever happened (kube-scheduler flushes as often)."""
 _COST_ROWS: Final = 512
 """What a decision costs beside the rows that it looks at, in rows: about 50 microseconds."""
+_COST_ROWS_OF_HOLD: Final = 32
+"""What a room that is held for others costs each try, in rows."""
 
 
 class Outcome(Struct, frozen=True):
@@ -86,7 +88,7 @@ class Deciding:
         while True:
             demand = self._demand(gang, need, now)
             found, rows = self._place(demand)
-            cost_rows += rows
+            cost_rows += rows + _COST_ROWS_OF_HOLD * len(demand.holds)
             if isinstance(found, Plan):
                 self._send(gang, found)
                 return Outcome(placed=True, members=need, cost_rows=cost_rows)

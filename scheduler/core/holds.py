@@ -102,11 +102,10 @@ class Holds:
 
     def holders_against(self, gang: GangKey, priority: int) -> list[GangKey]:
         """Name the gangs for which rooms are held against this one."""
-        return list(dict.fromkeys(key for key, _ in self._against(gang, priority)))
+        return sorted({key for key, _ in self._against(gang, priority)})
 
     def _against(self, gang: GangKey, priority: int) -> Iterator[tuple[GangKey, Hold]]:
-        for key in sorted(self._in_force):
-            held_priority, holds = self._in_force[key]
+        for key, (held_priority, holds) in self._in_force.items():
             if key != gang and priority <= held_priority:
                 yield from ((key, hold) for hold in holds if self._cache.has_node(hold.node))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -101,9 +100,9 @@ def _placed(demand: Demand, snapshot: Snapshot, scoring: Scoring, window_size: i
 
 
 def _take_holds(demand: Demand, snapshot: Snapshot, trial: Trial) -> None:
-    for hold in demand.holds:
-        rows = snapshot.find([hold.node])
-        trial.take(rows, np.ones(len(rows), np.int64), snapshot.request_of(hold.class_id))
+    requests = {class_id: snapshot.request_of(class_id) for class_id in {hold.class_id for hold in demand.holds}}
+    held = [hold for hold in demand.holds if hold.node in snapshot.node_names]
+    trial.take_each(snapshot.find([hold.node for hold in held]), [requests[hold.class_id] for hold in held])
 
 
 def _candidates(demand: Demand, snapshot: Snapshot, within: Rows) -> list[Candidates]:

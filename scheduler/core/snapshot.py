@@ -9,6 +9,7 @@ Trials are the way to try something: what they take is put back when they end, w
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from operator import add
 from typing import Self
 
 import numpy as np
@@ -237,8 +238,7 @@ class Trial:
         Raises ValueError when a row comes twice, OverflowError when the amounts cannot be counted, RuntimeError
         when this is not the innermost open trial: what is taken last is put back first.
         """
-        if not self._open or self._open[-1] is not self:
-            raise RuntimeError("only the innermost open trial can take: end the ones inside it first")
+        self._refuse_unless_innermost()
         self._marks[rows] = True
         is_unique = np.count_nonzero(self._marks) == len(rows)
         self._marks[rows] = False
@@ -247,6 +247,27 @@ class Trial:
         self._before.append((rows, self._columns.take(rows, counts, request.amounts)))
         if request.host_ports:
             self._ports.append((rows, request.host_ports))
+
+    def take_each(self, rows: Rows, requests: Sequence[Request]) -> None:
+        """Use up room for one member in each row, of one request each; a row may come more than once.
+
+        Raises RuntimeError when this is not the innermost open trial.
+        """
+        self._refuse_unless_innermost()
+        sums: dict[int, list[int]] = {}
+        for row, request in zip(rows.tolist(), requests, strict=True):
+            known = sums.get(row)
+            sums[row] = list(map(add, known, request.amounts)) if known is not None else list(request.amounts)
+            if request.host_ports:
+                self._ports.append((np.array([row], np.intp), request.host_ports))
+        if sums:
+            unique = np.array(list(sums), np.intp)
+            wanted = [[min(amount, AMOUNT_LIMIT) for amount in amounts] for amounts in sums.values()]
+            self._before.append((unique, self._columns.lower(unique, np.array(wanted, np.int64).T)))
+
+    def _refuse_unless_innermost(self) -> None:
+        if not self._open or self._open[-1] is not self:
+            raise RuntimeError("only the innermost open trial can take: end the ones inside it first")
 
     def port_conflicts(self, request: Request) -> set[Row]:
         """Return the rows where this trial has taken one of the request's host ports."""

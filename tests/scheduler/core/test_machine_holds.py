@@ -1,9 +1,11 @@
 """The room of a lost member is held for its gang's repair."""
 
+import pytest
+
 from gangline.contract.pod import Pod
-from scheduler.core.events import Refusal
+from scheduler.core.events import Refusal, RowBudgetGiven
 from tests.support.builders import group, node, pod
-from tests.support.script import Script, bound_results, refused
+from tests.support.script import Script, bound_results, observed, refused
 
 
 def running(count: int, on: str = "n1") -> list[Pod]:
@@ -130,3 +132,15 @@ def test_room_is_held_for_a_member_that_was_lost_while_it_was_being_bound() -> N
     script.observe(pod("g-9", group="g"))
 
     assert script.bound_names == ["g-9"]
+
+
+@pytest.mark.parametrize(("lost", "decided"), [(0, 3), (10, 2)], ids=["nothing held", "rooms held"])
+def test_what_is_held_for_others_counts_against_the_budget_of_a_step(lost: int, decided: int) -> None:
+    members = [pod(f"g-{number}", group="g", node="n1", phase="Running") for number in range(20)]
+    script = Script(node("n1", cpu=20), group("g", 20), *members)
+    script.remove(*members[:lost])
+
+    others = [observed(pod(f"other-{number}", cpu=30 + number)) for number in range(3)]
+    step = script.scheduler.handle([RowBudgetGiven(rows=1100), *others], script.now)
+
+    assert len(step.decisions) == decided

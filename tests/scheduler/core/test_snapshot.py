@@ -176,6 +176,32 @@ def test_a_trial_takes_what_is_asked_for() -> None:
     assert taken == [4, 7]
 
 
+def test_a_trial_takes_one_of_each_request_in_rows_that_may_come_more_than_once() -> None:
+    cluster = Cluster([ledger("n1", cpu=10), ledger("n2", cpu=10)])
+    small, large = (
+        cluster.snapshot.request_of(cluster.classes.acquire(one)) for one in (member_class(cpu=1), member_class(cpu=3))
+    )
+    port = cluster.snapshot.request_of(cluster.classes.acquire(member_class(ports=(80,))))
+    before = cluster.snapshot.free.tobytes()
+
+    with cluster.snapshot.trial() as trial:
+        trial.take_each(cluster.snapshot.find(["n1", "n2", "n1", "n1"]), [large, small, small, port])
+        taken = [(_free(cluster, name, "cpu"), _free(cluster, name, "pods")) for name in ("n1", "n2")]
+        in_use = cluster.snapshot.names(cluster.snapshot.port_conflicts(port))
+
+    assert (taken, in_use) == ([(6, 107), (9, 109)], ["n1"])
+    assert cluster.snapshot.free.tobytes() == before
+
+
+def test_a_trial_that_takes_more_than_can_be_counted_leaves_nothing() -> None:
+    cluster = Cluster([ledger("n1", cpu=10)])
+    huge = cluster.snapshot.request_of(cluster.classes.acquire(member_class(cpu=AMOUNT_LIMIT)))
+
+    with cluster.snapshot.trial() as trial:
+        trial.take_each(cluster.snapshot.find(["n1"] * 2000), [huge] * 2000)
+        assert _free(cluster, "n1", "cpu") == 10 - AMOUNT_LIMIT
+
+
 def test_only_the_innermost_open_trial_can_take() -> None:
     cluster = Cluster([ledger("n1", cpu=10)])
     request = cluster.snapshot.request_of(cluster.classes.acquire(member_class(cpu=3)))
