@@ -1,4 +1,4 @@
-"""A real API server over HTTP, with what the controller's tests do to it and wait for."""
+"""The sandbox's API server over HTTP, with what the controller's tests do to it and wait for."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
 from aiohttp import web
 
 from gangline.kube.client import Client, connect
+from tests.support.scripted_server import write_kubeconfig
 
 
 class ScriptedServer:
@@ -60,20 +60,8 @@ async def scripted(scratch: Path) -> AsyncIterator[tuple[ScriptedServer, Client]
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
-        kubeconfig = scratch / "config"
-        kubeconfig.write_text(yaml.safe_dump(_kubeconfig(f"http://127.0.0.1:{runner.addresses[0][1]}")))
-        async with connect(str(kubeconfig), user_agent="test") as client:
+        kubeconfig = write_kubeconfig(scratch / "config", f"http://127.0.0.1:{runner.addresses[0][1]}")
+        async with connect(kubeconfig, user_agent="test") as client:
             yield server, client
     finally:
         await runner.cleanup()
-
-
-def _kubeconfig(url: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": url}}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "c",
-    }

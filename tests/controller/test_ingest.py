@@ -9,12 +9,12 @@ from controller.core.index import Index
 from controller.core.rivals import QUIET_S, REVERSALS, Rivals, Verdict
 from controller.ingest import Ingest
 from controller.metrics import Metrics
-from gangline.base.clock import ManualClock
 from gangline.contract.podgroup import PodGroupStatus
 from gangline.kube.client import connect
 from gangline.kube.recorder import EventRecorder
 from gangline.kube.wire.changes import Observed
 from tests.controller.builders import group
+from tests.support.clock import ManualClock
 
 UID = "ns-pg"
 

@@ -38,12 +38,12 @@ class Harness:
     def __init__(self, binder: Binder, api: ScriptedApi, results: asyncio.Queue[Result]) -> None:
         self.binder = binder
         self.api = api
-        self._results = results
+        self.results = results
 
     async def outcome(self, instruction: BindGang | ReadPod, results: int) -> list[Result]:
         self.binder.submit(instruction, STEP)
         async with asyncio.timeout(10):
-            return [await self._results.get() for _ in range(results)]
+            return [await self.results.get() for _ in range(results)]
 
 
 @asynccontextmanager
@@ -372,7 +372,9 @@ async def test_draining_finishes_begun_gangs_and_refuses_the_others(tmp_path: Pa
     async with binding(lambda _: status(201), tmp_path, workers=1) as harness:
         harness.binder.submit(BindGang(gang="begun", binds=binds("a"), nothing_bound=False), STEP)
         harness.binder.submit(BindGang(gang="fresh", binds=binds("b"), nothing_bound=True), STEP)
-        in_time = await harness.binder.drain(5)
+        assert await harness.binder.drain(5)
+        results = [harness.results.get_nowait() for _ in range(2)]
 
-    assert in_time
     assert [asked.path for asked in harness.api.asked] == [BINDING.format("a")]
+    assert results[0] == bound("a")
+    assert results[1] == Refused(uid="uid-b", attempt=7, refusal=Refusal.DROPPED, message="the scheduler is stopping")

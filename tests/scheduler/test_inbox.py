@@ -5,13 +5,14 @@ import asyncio
 from msgspec.structs import replace
 from prometheus_client import CollectorRegistry
 
-from gangline.base.clock import Clock, ManualClock
+from gangline.base.clock import Clock
 from gangline.contract.meta import ObjectMeta
 from gangline.contract.node import Node
 from gangline.contract.pod import Pod, PodSpec
 from scheduler.core.events import Bound, Kind, KindSynced, NodeObserved, PodGone, PodObserved, PodUnreadable
 from scheduler.inbox import Inbox, Urgency
 from scheduler.metrics import Metrics
+from tests.support.clock import ManualClock
 
 
 def inbox_on(clock: Clock, registry: CollectorRegistry | None = None) -> Inbox:

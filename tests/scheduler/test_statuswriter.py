@@ -37,18 +37,20 @@ def condition(name: str = "a", *, attempt: int = 1, transition: bool = True) -> 
 
 
 class Harness:
-    def __init__(self, writer: StatusWriter, recorder: EventRecorder, api: ScriptedApi) -> None:
+    def __init__(
+        self, writer: StatusWriter, recorder: EventRecorder, api: ScriptedApi, answers: list[ConditionAnswered]
+    ) -> None:
         self.writer = writer
         self.recorder = recorder
         self.api = api
-        self.answers: list[ConditionAnswered] = []
+        self._answers = answers
 
     async def flush(self) -> list[tuple[int, ConditionOutcome]]:
         running = asyncio.create_task(self.writer.run())
         assert await self.writer.flush(10)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        return [(answer.attempt, answer.outcome) for answer in self.answers]
+        return [(answer.attempt, answer.outcome) for answer in self._answers]
 
 
 @asynccontextmanager
@@ -67,9 +69,7 @@ async def writing(
             rate=rate,
             binds_wait=binds_wait,
         )
-        harness = Harness(writer, recorder, api)
-        harness.answers = answers
-        yield harness
+        yield Harness(writer, recorder, api, answers)
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,20 @@ async def test_a_dropped_condition_costs_nothing_of_the_budget(tmp_path: Path) -
         harness.writer.drop(["uid-a", "uid-b"])
 
         assert (await harness.flush())[-1] == (1, ConditionOutcome.WRITTEN)
+
+
+async def test_a_condition_waits_while_binds_do(tmp_path: Path) -> None:
+    written_before: list[int] = []
+
+    def binds_wait() -> bool:
+        written_before.append(len(harness.api.asked))
+        return len(written_before) < 3
+
+    async with writing(lambda _: Answer(200), tmp_path, binds_wait) as harness:
+        harness.writer.write(condition(), STEP)
+
+        assert await harness.flush() == [(1, ConditionOutcome.WRITTEN)]
+    assert written_before == [0, 0, 0]
 
 
 async def test_an_announcement_becomes_an_event(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-import yaml
 from aiohttp import web
+
+from tests.support.scripted_server import write_kubeconfig
 
 
 class Asked(NamedTuple):
@@ -41,20 +42,7 @@ class ScriptedApi:
 
     def kubeconfig(self, directory: Path) -> str:
         """Write a kubeconfig that leads here."""
-        path = directory / "kubeconfig"
-        path.write_text(
-            yaml.safe_dump(
-                {
-                    "apiVersion": "v1",
-                    "kind": "Config",
-                    "clusters": [{"name": "c", "cluster": {"server": self.url}}],
-                    "users": [{"name": "u", "user": {}}],
-                    "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-                    "current-context": "x",
-                }
-            )
-        )
-        return str(path)
+        return write_kubeconfig(directory / "kubeconfig", self.url)
 
     async def __aenter__(self) -> Self:
         self._runner = web.ServerRunner(web.Server(self._answer), shutdown_timeout=0.1)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import trustme
 
-from gangline.base.clock import ManualClock
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.kube.client import Client, connect
@@ -29,6 +28,7 @@ from gangline.kube.wire.errors import (
 )
 from gangline.kube.wire.requests import Request
 from gangline.kube.wire.resources import NODES, PODS
+from tests.support.clock import ManualClock
 from tests.support.scripted_server import Exchange, Handler, ScriptedServer, write_kubeconfig
 
 POD = Key("team", "a")

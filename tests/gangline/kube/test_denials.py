@@ -1,11 +1,11 @@
 """Rights that are missing are said until they are back, or nothing has asked for them for long."""
 
-from gangline.base.clock import ManualClock
 from gangline.contract.meta import Key
 from gangline.kube.denials import Denials
 from gangline.kube.wire import requests
 from gangline.kube.wire.errors import ApiError, Forbidden, ServerError
 from gangline.kube.wire.resources import PODS
+from tests.support.clock import ManualClock
 
 BIND = requests.bind(Key("ns", "a"), "uid", "node")
 READ = requests.get(PODS, Key("ns", "a"))

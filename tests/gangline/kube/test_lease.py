@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gangline.base.clock import ManualClock
 from gangline.contract.meta import Key
 from gangline.kube.client import Client, connect
 from gangline.kube.lease import LeaseHolder, LeaseLost
 from gangline.kube.wire.lease import LeaseTiming
+from tests.support.clock import ManualClock
 from tests.support.scripted_server import Exchange, ScriptedServer, write_kubeconfig
 
 KEY = Key("system", "gangline")

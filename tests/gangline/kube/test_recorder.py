@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gangline.base.clock import ManualClock
 from gangline.kube.client import Client, connect
 from gangline.kube.recorder import EventRecorder, ObjectReference
+from tests.support.clock import ManualClock
 from tests.support.scripted_server import Exchange, ScriptedServer, write_kubeconfig
 
 POD = ObjectReference.of("Pod", "team", "a", "uid-a")

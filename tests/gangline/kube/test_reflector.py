@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from gangline.base.clock import ManualClock
 from gangline.contract.meta import Key, ObjectMeta
 from gangline.contract.pod import Pod
 from gangline.kube.client import connect
 from gangline.kube.reflector import Change, Observed, Progress, Reflector, Removed, Synced, Unreadable, kept_in
 from gangline.kube.wire.resources import PODS
+from tests.support.clock import ManualClock
 from tests.support.scripted_server import Exchange, ScriptedServer, write_kubeconfig
 
 DEADLINE_S = 20.0

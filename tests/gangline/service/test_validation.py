@@ -8,7 +8,6 @@ from aiohttp.test_utils import make_mocked_request
 from prometheus_client import CollectorRegistry, Gauge
 from structlog.testing import capture_logs
 
-from gangline.service import validation
 from gangline.service.validation import Validation, lasting
 
 
@@ -43,11 +42,8 @@ def value(gauge: Gauge) -> float:
         pytest.param([["a", "b"], ["b", "c"]], ["b"], id="what-stays"),
     ],
 )
-async def test_only_what_lasts_is_told(
-    answers: list[list[str]], expected: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(validation, "RECHECK_S", 0.0)
-
+@pytest.mark.looptime
+async def test_only_what_lasts_is_told(answers: list[list[str]], expected: list[str]) -> None:
     assert await lasting(telling(*answers)) == expected
 
 
