@@ -7,7 +7,9 @@ from typing import Annotated, Any, Final
 import aiohttp
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from gangline.cli.cluster.holding import ANSWER_S, holding
 from gangline.cli.cluster.survey import Profile
 from gangline.cli.cluster.views import Views, views_of
 from gangline.contract.pod import Pod
@@ -17,7 +19,6 @@ from gangline.kube.wire.requests import Request
 from gangline.kube.wire.resources import PODS
 
 SCHEDULER_LABEL: Final = ("app.kubernetes.io/name", "gangline-scheduler")
-ANSWER_S: Final = 5.0
 _ASKED_AT_MOST: Final = 10
 """Anybody may label pods so; at worst each takes `ANSWER_S`, all of them at once."""
 _PATH: Final = "/debug/gangs"
@@ -39,19 +40,22 @@ class _Answer(Struct):
 class Live(Struct, frozen=True, kw_only=True):
     """What the scheduler that runs says: its views, or None and in `silence` why there are none.
 
-    `problems` are its own words for why it is not ready. `profile` is None where it does not tell.
+    `problems` are its own words for why it is not ready. `profile` is None where it does not tell. `doubt` says why
+    another program may have answered.
     """
 
     views: Views | None = None
     silence: str = ""
     profile: Profile | None = None
     problems: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 async def ask_scheduler(client: Client, pods: Sequence[Pod], address: str | None) -> Live:
     """Ask a scheduler that runs: at an address if one is given, else through the API server's proxy to its pod.
 
-    Of several that answer the one that is ready knows best: the others stand by.
+    The pod that holds the scheduler's Lease is the one. Where that cannot be told, of several that answer the one that
+    is ready knows best: the others stand by.
     """
     if address:
         return await _ask_address(address)
@@ -59,12 +63,16 @@ async def ask_scheduler(client: Client, pods: Sequence[Pod], address: str | None
     running = [pod for pod in installed if pod.status.phase == "Running"]
     if not running:
         return Live(silence=_none_runs(installed))
+    may_be = await holding(client, running)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_ask_pod(client, pod), name="ask scheduler") for pod in running[:_ASKED_AT_MOST]]
+        asked = may_be.pods[:_ASKED_AT_MOST]
+        tasks = [group.create_task(_ask_pod(client, pod), name="ask scheduler") for pod in asked]
     answers = [task.result() for task in tasks]
     ready = [live for live in answers if live.views is not None and not live.problems]
     answering = [live for live in answers if live.views is not None]
-    return next(iter(ready or answering), Live(silence="; ".join(live.silence for live in answers)))
+    for live in ready or answering:
+        return replace(live, doubt=may_be.doubt)
+    return Live(silence="; ".join(live.silence for live in answers))
 
 
 def _is_scheduler(pod: Pod) -> bool:

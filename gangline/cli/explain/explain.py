@@ -164,4 +164,6 @@ def _unknown(verdict: Verdict, sources: Sources, survey: Survey) -> Iterator[str
             f"the scheduler itself was not asked{reason}. So a backoff after refused binds, rooms held for repairs, and "
             "binds under way are not known; the verdict is a fresh scheduler's on what the API says now"
         )
+    if sources.live.doubt:
+        yield f"whether it is the scheduler that was asked: {sources.live.doubt}. Its address can be given with --scheduler-address"
     yield from survey.unread
