@@ -1,14 +1,19 @@
 """`gangline kubelets`: simulated nodes for any API server, the sandbox's or a real one."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from gangline.base.start_error import StartError
 from gangline.service import lifecycle, logging
 from gangline.service.lifecycle import Loops
+
+if TYPE_CHECKING:
+    from gangline.kube.client import Client
+    from gangline.sandbox.kubelets.nodes import NodeGroup
 
 GRACE_S: Final = 5.0
 
@@ -67,18 +72,23 @@ def kubelets(
 
     logging.configure("console", log_level)
 
+    async def registered(client: "Client", groups: "Sequence[NodeGroup]") -> int:
+        try:
+            return await register_nodes(client, groups)
+        except* ApiError as refused:  # all of them at once, and one says enough
+            raise StartError(f"cannot register nodes: {refused.exceptions[0]}") from None
+
     async def main(stop: asyncio.Event) -> None:
         try:
             groups = read_cluster_file(cluster) if cluster else checked(uniform(nodes, cpu=cpu, memory=memory))
-            async with connect(kubeconfig, context, user_agent="gangline-kubelets") as client, Loops(stop) as loops:
-                created = await register_nodes(client, groups)
+            async with connect(kubeconfig, context, user_agent="gangline-kubelets") as client:
+                created = await registered(client, groups)
                 total = sum(len(group.node_names) for group in groups)
                 click.echo(f"{total} nodes, {created} of them new; Ctrl-C ends their kubelets, the Node objects stay")
-                loops.start("kubelets", run_kubelets(client, every_node=every_node))
-                await stop.wait()
+                async with Loops(stop) as loops:
+                    loops.start("kubelets", run_kubelets(client, every_node=every_node))
+                    await stop.wait()
         except ClusterFileError as error:
             raise StartError(str(error)) from error
-        except ApiError as error:
-            raise StartError(f"cannot register nodes: {error}") from error
 
     raise SystemExit(lifecycle.run(main, grace_s=GRACE_S))

@@ -47,14 +47,22 @@ class Wanted(Struct, frozen=True):
 def list_gangs(access: Access, wanted: Wanted) -> tuple[list[GangRow], str]:
     """Return the gangs that are wanted, and the scope in words. Raises Failure where a named one does not exist."""
     namespace = _namespace(access, wanted.scope)
-    where = "any namespace" if namespace is None else f"namespace {namespace}"
-    survey = talk(access, lambda client: read_gangs(client, namespace, budget_gangs=wanted.profile.budget_gangs))
+    survey = talk(access, lambda client: _read(client, wanted, namespace))
+    return gang_rows(survey, wanted), _where(namespace)
+
+
+async def _read(client: Client, wanted: Wanted, namespace: str | None) -> Survey:
+    """Read the gangs of a scope, and say what could not be read. Raises Failure where a named one does not exist."""
+    survey = await read_gangs(client, namespace, budget_gangs=wanted.profile.budget_gangs)
     for problem in survey.unread:
         click.echo(f"warning: not read: {printable(problem)}", err=True)
-    found = gang_rows(survey, wanted)
-    if wanted.name is not None and not found:
-        raise Failure(f'gang "{wanted.name}" not found in {where}; `gangline status -A` shows all')
-    return found, where
+    if wanted.name is not None and not gang_rows(survey, wanted):
+        raise Failure(f'gang "{wanted.name}" not found in {_where(namespace)}; `gangline status -A` shows all')
+    return survey
+
+
+def _where(namespace: str | None) -> str:
+    return "any namespace" if namespace is None else f"namespace {namespace}"
 
 
 def _namespace(access: Access, scope: Scope) -> str | None:
@@ -95,7 +103,10 @@ def _cells(row: GangRow, *, wide: bool, namespaces: bool) -> list[str]:
 
 
 def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
-    """Print gangs, and each again when it changes, until interrupted or until nobody reads it."""
+    """Print gangs, and each again when it changes, until interrupted or until nobody reads it.
+
+    Raises Failure where a named one does not exist.
+    """
     namespace = _namespace(access, wanted.scope)
 
     def printed(found: list[GangRow], *, head: bool) -> None:
@@ -103,7 +114,7 @@ def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
             show(table(found, wide=wide, namespaces=wanted.scope.every, head=head))
 
     async def conversation(client: Client) -> None:
-        survey = await read_gangs(client, namespace, budget_gangs=wanted.profile.budget_gangs)
+        survey = await _read(client, wanted, namespace)
         kinds = (PODS, POD_GROUPS, POD_DISRUPTION_BUDGETS) if survey.budgets else (PODS, POD_GROUPS)
         watching = Watching(Mirror(client, kinds, namespace), wanted)
         try:

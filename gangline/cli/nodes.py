@@ -25,7 +25,11 @@ from gangline.cli.cluster.options import access_options, examples, output_option
 @click.option("--memory", metavar="QUANTITY", help="Memory of one member.")
 @click.option("--request", "requests", multiple=True, metavar="NAME=QUANTITY", help="Any other resource of one member.")
 @click.option(
-    "-l", "--selector", multiple=True, metavar="KEY=VALUE", help="Only nodes with this label, or with several: a=b,c=d."
+    "-l",
+    "--selector",
+    multiple=True,
+    metavar="LABELS",
+    help="Only nodes with these labels, such as pool=gpu,tier!=spot.",
 )
 @click.option("--toleration", "tolerations", multiple=True, metavar="KEY", help="A taint that members tolerate.")
 @output_option("json", "yaml", "wide", "name")
@@ -60,6 +64,8 @@ def nodes(
         case "name":
             for row in found.nodes:
                 click.echo(f"node/{row.name}")
+        case _ if not found.nodes:
+            click.echo("No nodes found.", err=True)
         case _:
             show(table(found, wide=form == "wide"))
             if found.summary:

@@ -7,6 +7,7 @@ import click
 from msgspec import Struct
 
 from gangline.cli.cluster.access import Access
+from gangline.cli.cluster.labels import LabelTest, label_test
 from gangline.cli.cluster.reading import read_survey
 from gangline.cli.cluster.session import talk
 from gangline.cli.cluster.survey import Survey
@@ -29,10 +30,10 @@ class ShapeError(ValueError):
 
 
 class Shape(Struct, frozen=True):
-    """What one member asks for; None where nothing was asked, `rules` also say which nodes are shown."""
+    """What one member asks for, None where nothing was asked; and on which nodes, by their labels."""
 
     member: MemberClass | None
-    rules: NodeRules
+    labels: LabelTest | None
 
 
 class Amount(Struct, frozen=True):
@@ -68,19 +69,17 @@ def shape_of(
     selector: Sequence[str],
     tolerations: Sequence[str],
 ) -> Shape:
-    """Read the options. Raises ShapeError."""
+    """Read the options. Raises ShapeError, and UsageError for a selector."""
     asks = {name: value for name, value in (("cpu", cpu), ("memory", memory)) if value is not None}
     for text in requests:
-        name, value = _pair(text, "--request", "nvidia.com/gpu=1")
+        name, value = _requested(text)
         if name in asks:
             raise ShapeError(f"{name} is asked for twice, with {asks[name]} and {value}")
         asks[name] = value
-    rules = NodeRules(
-        selector=tuple(sorted({_pair(one, "--selector", "pool=gpu") for text in selector for one in text.split(",")})),
-        tolerations=tuple(Toleration(key=key, operator="Exists") for key in sorted(set(tolerations))),
-    )
+    labels = label_test(",".join(selector))
+    rules = NodeRules(tolerations=tuple(Toleration(key=key, operator="Exists") for key in sorted(set(tolerations))))
     if not asks:
-        return Shape(None, rules)
+        return Shape(None, labels)
     try:
         amounts = {name: amount_of(name, value) for name, value in asks.items()}
     except QuantityError as error:
@@ -89,14 +88,14 @@ def shape_of(
     if negative is not None:
         raise ShapeError(f"{negative}: a member cannot ask for {asks[negative]}: give 0 or more")
     wanted = {name: amount for name, amount in amounts.items() if amount} | {"pods": 1}
-    return Shape(MemberClass(requests=tuple(sorted(wanted.items())), rules=rules), rules)
+    return Shape(MemberClass(requests=tuple(sorted(wanted.items())), rules=rules), labels)
 
 
-def _pair(text: str, option: str, example: str) -> tuple[str, str]:
-    key, separator, value = text.partition("=")
-    if not (key and separator and value):
-        raise ShapeError(f"{option} {text!r} is not NAME=VALUE: write {option} {example}")
-    return key, value
+def _requested(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not (name and separator and value):
+        raise ShapeError(f"--request {text!r} is not NAME=QUANTITY: write --request nvidia.com/gpu=1")
+    return name, value
 
 
 def report(access: Access, shape: Shape) -> Report:
@@ -110,7 +109,7 @@ def report(access: Access, shape: Shape) -> Report:
 def report_on(survey: Survey, shape: Shape) -> Report:
     """Say what is free on each node of a survey, and how many members of a shape would fit."""
     floor = Floor(survey, ())
-    shown = [name for name, ledger in sorted(floor.ledgers.items()) if _is_selected(ledger, shape.rules)]
+    shown = [name for name, ledger in sorted(floor.ledgers.items()) if _is_selected(ledger, shape.labels)]
     if shape.member is None:
         return Report(nodes=tuple(_row(floor.ledgers[name], None) for name in shown))
     standings = {one.node: one for one in floor.standings(shape.member)}
@@ -128,9 +127,8 @@ def _summary(largest: int, text: str, found: Sequence[NodeRow]) -> str:
     return f"Not one member with {text} would fit now on {len(found)} nodes."
 
 
-def _is_selected(ledger: Ledger, rules: NodeRules) -> bool:
-    labels = ledger.node.labels if ledger.node is not None else {}
-    return all(labels.get(key) == value for key, value in rules.selector)
+def _is_selected(ledger: Ledger, labels: LabelTest | None) -> bool:
+    return labels is None or labels(ledger.node.labels if ledger.node is not None else {})
 
 
 def _row(ledger: Ledger, standing: NodeStanding | None) -> NodeRow:

@@ -17,7 +17,7 @@ from gangline.cli.terminal import printable
 from gangline.contract.names import API_VERSION, PLURAL
 from gangline.kube.client import Client, connect
 from gangline.kube.transport import DEFAULT_KUBECONFIG, ConfigurationError
-from gangline.kube.wire.errors import ApiError, Forbidden, Unauthorized, Unreachable
+from gangline.kube.wire.errors import ApiError, Forbidden, Interrupted, Unauthorized, Undecodable, Unreachable
 from gangline.service.process_settings import NAMESPACE_FILE
 
 T = TypeVar("T")
@@ -38,9 +38,10 @@ class Failure(click.ClickException):
 
 def talk(access: Access, conversation: Callable[[Client], Awaitable[T]]) -> T:
     """Run a conversation to its end. Raises Failure for whatever keeps us from having it."""
+    _refuse_unusable(access)
 
     async def main() -> T:
-        async with connect(access.kubeconfig, access.context, user_agent=USER_AGENT) as client:
+        async with connect(access.kubeconfig, access.context or None, user_agent=USER_AGENT) as client:
             return await conversation(client)
 
     try:
@@ -53,12 +54,14 @@ def talk(access: Access, conversation: Callable[[Client], Awaitable[T]]) -> T:
 
 def _way_out(error: ApiError) -> str:
     match error:
-        case Unreachable():
+        case Unreachable() | Interrupted():
             return "The API server does not answer: look at `kubectl cluster-info`, or name another --context."
         case Unauthorized():
             return "The credentials are not accepted: log in again, or name another --context."
         case Forbidden():
             return "Ask for the right to read that: `kubectl auth can-i list pods -A` shows what you have."
+        case Undecodable():
+            return "Is that an API server? Look at its address in `kubectl config view --minify`."
         case _:
             return "Try again; if it goes on, look at the API server's own log."
 
@@ -82,6 +85,14 @@ def namespace_of(access: Access, given: str | None) -> str:
     if not _NAMESPACE.fullmatch(namespace):
         raise Failure(f"{namespace!r} is no name of a namespace: that has lowercase letters, digits and - only")
     return namespace
+
+
+def _refuse_unusable(access: Access) -> None:
+    """Say what is wrong with kubeconfigs in words of our own, where the library's are its own affair. Raises Failure."""
+    if not access.kubeconfig and "KUBERNETES_SERVICE_HOST" in os.environ:
+        return
+    if (names := context_names(access)) and access.context and access.context not in names:
+        raise Failure(f"context {access.context!r} does not exist; there are: {', '.join(names)}")
 
 
 def _own_namespace(access: Access) -> str:
@@ -117,15 +128,24 @@ class _Kubeconfig(Struct, frozen=True, rename="kebab"):
 def _kubeconfigs(access: Access) -> list[_Kubeconfig]:
     """Read the files as kubectl does, in their order: the first that says something wins."""
     paths = [Path(part).expanduser() for part in (_files(access) or DEFAULT_KUBECONFIG).split(os.pathsep) if part]
-    return [_kubeconfig(path) for path in paths if path.is_file()]
+    return [_kubeconfig(path) for path in paths if path.exists()]
 
 
 def _kubeconfig(path: Path) -> _Kubeconfig:
     try:
         read = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return msgspec.convert(read or {}, _Kubeconfig)
-    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise Failure(f"kubeconfig {path}: {error}\n{_NAME_ONE}") from error
+        config = msgspec.convert(read or {}, _Kubeconfig)
+    except OSError as error:
+        raise _unusable(path, error.strerror) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _unusable(path, error) from error
+    if read is None:
+        raise _unusable(path, "the file is empty")
+    return config
+
+
+def _unusable(path: Path, problem: object) -> Failure:
+    return Failure(f"kubeconfig {path}: {problem}\n{_NAME_ONE}")
 
 
 def _context_namespace(configs: list[_Kubeconfig], context: str | None) -> str | None:

@@ -84,6 +84,8 @@ def _pod_group(target: Target, survey: Survey, members: dict[str, Member]) -> Fo
         namesakes = _namesakes(target, survey)
         if namesakes:
             raise TargetError(f'there is no PodGroup "{target.name}"; ask for {" or ".join(namesakes)}')
+        if (kind := kind_of(target.name)) is not None:
+            raise TargetError(f'there is no PodGroup "{target.name}"; of a {kind} give the name too: {kind}/NAME')
         raise TargetError(_not_found("podgroups.scheduling.x-k8s.io", target, here))
     return Found(key, None)
 

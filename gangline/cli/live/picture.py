@@ -16,7 +16,6 @@ from gangline.cli.terminal import counted, duration
 from gangline.contract.membership import is_linked, link_of
 from gangline.contract.pod import Pod
 from gangline.contract.quantity import format_amount
-from scheduler.core.model.member_class import NodeRules
 
 NARROW: Final = 64
 """Columns below which memory is left out."""
@@ -24,7 +23,7 @@ _NAME_LIMIT: Final = 30
 _FULL: Final = 0.9
 _BUSY: Final = 0.6
 _PHASES: Final = {"Running": "green", "Finished": "blue", "Failed": "red", "Pending": "yellow", "Scheduling": "yellow"}
-_EVERY_NODE: Final = Shape(None, NodeRules())
+_EVERY_NODE: Final = Shape(None, None)
 _BLANK: Final = Text("")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from gangline.cli.cluster.access import Access
-from gangline.cli.manifest import rules
+from gangline.cli.manifest import foreign, rules
 from gangline.cli.manifest.documents import KUSTOMIZATIONS, Document, read
 from gangline.cli.manifest.findings import Finding, Severity
 
@@ -50,9 +50,10 @@ def check_files(
 
 
 def _notes(documents: Sequence[Document]) -> Iterator[str]:
-    """Say which files were read as they are and would be something else when rendered."""
+    """Say what was not looked into: what is to be rendered first, and pods that operators make."""
     for file in dict.fromkeys(one.place.file for one in documents):
         path = Path(file)
         if path.name in KUSTOMIZATIONS:
             directory = path.parent
             yield f"{file} is not rendered, files are read as they are; check what it makes with `kubectl kustomize {directory} | gangline check -`"
+    yield from filter(None, map(foreign.note, documents))

@@ -68,21 +68,34 @@ class DocumentError(ValueError):
 
 
 def read(paths: Iterable[str]) -> list[Document]:
-    """Read files, directories (all YAML and JSON files in them) and `-` for stdin. Raises DocumentError."""
-    return [document for path in paths for name, text in _texts(path) for document in parse(text, name)]
+    """Read files, directories (all YAML and JSON files in them) and `-` for stdin, each once. Raises DocumentError."""
+    texts = {name: text for path in dict.fromkeys(paths) for name, text in _texts(path)}
+    return [document for name, text in texts.items() for document in parse(text, name)]
 
 
 def _texts(path: str) -> Iterator[tuple[str, str]]:
-    found = Path(path)
     try:
         if path == STDIN:
             yield "<stdin>", sys.stdin.read()
             return
-        files = sorted(each for each in found.rglob("*") if each.suffix in _SUFFIXES) if found.is_dir() else [found]
-        for file in files:
+        for file in _files(path):
             yield str(file), file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DocumentError(f"{path}: {error}") from error
+    except OSError as error:
+        raise DocumentError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"{path}: this is no UTF-8: {error}") from error
+
+
+def _files(path: str) -> list[Path]:
+    if not path:
+        raise DocumentError("a file without a name: is a variable empty?")
+    found = Path(path)
+    if not found.is_dir():
+        return [found]
+    files = sorted(each for each in found.rglob("*") if each.suffix in _SUFFIXES)
+    if not files:
+        raise DocumentError(f"{path}: there is no file in it whose name ends in {', '.join(sorted(_SUFFIXES))}")
+    return files
 
 
 def parse(text: str, file: str) -> list[Document]:
@@ -119,12 +132,20 @@ def _objects(loader: Any, node: yaml.Node, file: str, number: int) -> Iterator[D
         return
     if not isinstance(body, dict):
         raise DocumentError(f"{place}: document {number} is no object but a {type(body).__name__}")
-    if not (str(body.get("kind") or "").endswith("List") and isinstance(body.get("items"), list)):
+    if not _is_list(body):
         yield Document(place, body)
         return
     for item, line in zip(body["items"], _lines_of_items(node), strict=True):
-        if isinstance(item, dict):
-            yield Document(Place(file, line, number), item)
+        where = Place(file, line, number)
+        if not isinstance(item, dict):
+            raise DocumentError(f"{where}: this item of a List is no object but a {type(item).__name__}")
+        if _is_list(item):
+            raise DocumentError(f"{where}: a List in a List is not read; put its items into the outer one")
+        yield Document(where, item)
+
+
+def _is_list(body: dict[str, Any]) -> bool:
+    return str(body.get("kind") or "").endswith("List") and isinstance(body.get("items"), list)
 
 
 def _refuse_what_no_server_takes(root: yaml.Node, file: str) -> None:

@@ -16,6 +16,8 @@ TEMPLATED: Final = frozenset(
     {"Deployment", "ReplicaSet", "StatefulSet", "Job", "CronJob", "ReplicationController", "DaemonSet"}
 )
 
+_BUILT_IN: Final = frozenset({"", "apps", "batch", "extensions"})
+
 
 class Workload(Struct, frozen=True):
     """A document that makes pods: `pod` as each of them will be, `count` how many at once (None: not known)."""
@@ -56,16 +58,27 @@ def in_words(error: msgspec.ValidationError) -> str:
     return f"{field} is {_WORDS_OF.get(found['found'], found['found'])}, where {wanted} belongs{quotes}"
 
 
+class _Outline(Struct):
+    """What every object is made of."""
+
+    metadata: dict[str, Any] | None = None
+    spec: dict[str, Any] | None = None
+
+
 class WorkloadError(ValueError):
     """A workload whose pods cannot be read; the message has the field and what is wrong."""
 
 
 def workload_of(document: Document, namespace: str) -> Workload | None:
     """Read a document that makes pods, None for any other kind. Raises WorkloadError."""
-    template = template_of(document)
-    if template is None:
+    if not (document.kind == "Pod" or is_templated(document)):
         return None
     try:
+        msgspec.convert(document.body, _Outline)
+        template = template_of(document)
+        if template is None:
+            path = "spec.jobTemplate.spec.template" if document.kind == "CronJob" else "spec.template"
+            raise WorkloadError(f"{path} is no mapping, so that it makes no pods")
         pod = msgspec.convert({"metadata": template.get("metadata"), "spec": template.get("spec")}, Pod, strict=True)
     except msgspec.ValidationError as error:
         raise WorkloadError(in_words(error)) from error
@@ -77,6 +90,11 @@ def workload_of(document: Document, namespace: str) -> Workload | None:
     )
     pod = replace(pod, metadata=metadata)
     return Workload(document, pod, _count(document), link_of(pod), _priority(template))
+
+
+def is_templated(document: Document) -> bool:
+    """Tell whether it is of a built-in kind that makes pods from a template."""
+    return document.kind in TEMPLATED and document.api_version.rpartition("/")[0] in _BUILT_IN
 
 
 def template_of(document: Document) -> dict[str, Any] | None:

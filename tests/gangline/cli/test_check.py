@@ -45,11 +45,19 @@ def check(*bodies: Manifest, elsewhere: tuple[Any, ...] = ()) -> list[Finding]:
     return list(rules.findings(rules.gather(documents, "team", known), ("gangline",)))
 
 
+NO_TEMPLATE = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {"template": []}}
+NO_SPEC = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": "three pods"}
+NO_METADATA = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": [], "spec": {}}
+NO_JOB = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c"}, "spec": {"jobTemplate": {}}}
 CASES: dict[str, tuple[list[Manifest], list[tuple[str, str, str]]]] = {
     # manifests -> (rule, kind/name, words of the message)
     "a sound gang": ([pod_group("g", 3), job("j", "g", parallelism=3, completions=3)], []),
     "what forms no gang is not our business": ([deployment("web", 3, scheduler="default-scheduler")], []),
     "kinds without pods": ([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}], []),
+    "no template": ([NO_TEMPLATE], [("unreadable", "Deployment/d", "spec.template is no mapping")]),
+    "no spec": ([NO_SPEC], [("unreadable", "Job/j", "spec is a text, where a mapping belongs")]),
+    "no metadata": ([NO_METADATA], [("unreadable", "CronJob/", "metadata is a list, where a mapping belongs")]),
+    "no job": ([NO_JOB], [("unreadable", "CronJob/c", "spec.jobTemplate.spec.template is no mapping")]),
     "label without group": (
         [replica_set("rs", 2, "g")],
         [("group-missing", "ReplicaSet/rs", "there is none in namespace team")],
@@ -261,11 +269,14 @@ def test_an_object_is_found_where_it_stands_in_documents_and_lists() -> None:
         ("[" * 5000, "f.yaml: nested too deeply"),
         ("--- {}\n--- \na: 2026-99-99\n", "f.yaml:3: month must be in 1..12"),
         ("a: " + "9" * 5000, "f.yaml:1: Exceeds the limit"),
+        ("kind: List\nitems:\n- {}\n- 5\n", "f.yaml:4: this item of a List is no object but a int"),
+        ("kind: List\nitems:\n- {kind: PodList, items: []}\n", "f.yaml:3: a List in a List is not read"),
         ('a:\n- b: "\\ud800"', r"f.yaml:2: '\\ud800' has half of a character"),
         ('a:\n  "\\ud800": 1', r"f.yaml:2: '\\ud800' has half of a character"),
     ],
     ids=[
         *("broken", "no object", "tag", "key twice", "nul", "deep", "no date", "endless number"),
+        *("no object in a list", "list in a list"),
         *("half a character", "half a character as key"),
     ],
 )
@@ -297,9 +308,10 @@ DOUBTFUL = yaml.safe_dump_all([pod_group("g", 2), pod("a", "g", priority="x"), p
         (["--strict", "-"], DOUBTFUL, 1),
         (["-"], "a: [", 2),
         (["/no/such/file"], None, 2),
+        ([""], None, 2),
         ([], None, 2),
     ],
-    ids=["nothing", "errors", "warnings", "strict", "broken", "no file", "no argument"],
+    ids=["nothing", "errors", "warnings", "strict", "broken", "no file", "no name", "no argument"],
 )
 def test_the_exit_code_is_for_ci(words: list[str], stdin: str | None, code: int) -> None:
     assert run(*words, stdin=stdin).exit_code == code
@@ -353,6 +365,51 @@ def test_files_of_a_directory_are_read_with_their_names(tmp_path: Path) -> None:
     result = run(str(tmp_path))
 
     assert result.stdout.startswith(f"{tmp_path}/a.json:1: error: PodGroup/g")
+
+
+def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "wide.yaml").write_text("kind: Pod", encoding="utf-16")
+    (tmp_path / "empty").mkdir()
+
+    assert run("/no/such/file").stderr == "error: /no/such/file: No such file or directory\n"
+    assert "this is no UTF-8" in run(str(tmp_path / "wide.yaml")).stderr
+    assert "there is no file in it whose name ends in .json, .yaml, .yml" in run(str(tmp_path / "empty")).stderr
+
+
+def test_what_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    file = tmp_path / "pg.yaml"
+    file.write_text(yaml.safe_dump(pod_group("g", 1)))
+
+    assert run(str(file), str(file), str(tmp_path)).stderr == "0 errors, 0 warnings in 1 object\n"
+
+
+PYTORCH: Manifest = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "PyTorchJob",
+    "metadata": {"name": "bert"},
+    "spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": {"containers": [{"name": "c"}]}}}}},
+}
+JOB_SET: Manifest = {
+    "apiVersion": "jobset.x-k8s.io/v1alpha2",
+    "kind": "JobSet",
+    "metadata": {"name": "s"},
+    "spec": {"replicatedJobs": [{"template": {"spec": job("j", "g", parallelism=1, completions=1)["spec"]}}]},
+}
+
+
+@pytest.mark.parametrize("body", [PYTORCH, JOB_SET], ids=["PyTorchJob", "JobSet"])
+def test_pod_templates_of_operators_are_said_not_to_be_read(body: Manifest) -> None:
+    result = run("--strict", "-", stdin=yaml.safe_dump(body))
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"note: <stdin>:1: the pod templates of {body['kind']}/")
+    assert "must give them schedulerName and the label of a PodGroup" in result.stderr
+
+
+def test_what_has_no_pod_template_is_passed_over_without_a_word() -> None:
+    texts = [{"kind": "ConfigMap", "data": {"template": {"spec": {}}}}, PYTORCH | {"kind": "PodTemplate"}]
+
+    assert run("-", stdin=yaml.safe_dump_all(texts)).stderr == "0 errors, 0 warnings in 2 objects\n"
 
 
 def test_the_namespace_of_objects_that_name_none_can_be_given() -> None:

@@ -23,7 +23,7 @@ from tests.support import builders
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import deployment, gang, job, nodes, pod, pod_group, pods
 from tests.support.scripted_api import Answer, Asked, ScriptedApi
-from tests.support.scripted_server import write_kubeconfig
+from tests.support.scripted_server import Exchange, ScriptedServer, write_kubeconfig
 
 COLUMNS = ["NAME", "PHASE", "MIN", "WAITING", "SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "AGE", "WAITS", "WHY"]
 
@@ -294,6 +294,41 @@ async def test_a_watch_prints_what_changes_until_it_is_interrupted() -> None:
     assert (code, said) == (130, b"")
 
 
+async def test_a_watch_of_what_does_not_exist_ends_at_once(tmp_path: Path) -> None:
+    async with scripted(Answer(200, {})) as api:
+        result = await asyncio.to_thread(invoke, "status", "-w", "nosuch", "--kubeconfig", api.kubeconfig(tmp_path))
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert 'gang "nosuch" not found in namespace default' in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [
+        ("pool=gpu", ["node/a"]),
+        ("pool", ["node/a"]),
+        ("!pool", ["node/b"]),
+        ("pool in (gpu,cpu)", ["node/a"]),
+        ("x", []),
+    ],
+)
+async def test_nodes_are_selected_as_kubectl_selects_them(selector: str, names: list[str], tmp_path: Path) -> None:
+    def answer(asked: Asked) -> Answer:
+        found = (
+            [builders.node("a", labels={"pool": "gpu"}), builders.node("b")] if asked.path.endswith("/nodes") else []
+        )
+        return Answer(200, {"metadata": {"resourceVersion": "1"}, "items": msgspec.to_builtins(found)})
+
+    async with ScriptedApi(answer) as api:
+        words = ("nodes", "-l", selector, "--kubeconfig", api.kubeconfig(tmp_path))
+        named = await asyncio.to_thread(invoke, *words, "-o", "name")
+        table = await asyncio.to_thread(invoke, *words)
+
+    assert named.stdout.split() == names
+    assert table.stderr == ("" if names else "No nodes found.\n")
+    assert bool(table.stdout) == bool(names)
+
+
 async def test_a_watch_ends_when_nobody_reads_it() -> None:
     async with running_cluster(nodes(1, cpu="2")) as cluster:
         await cluster.create(pod_group("g", 2), *pods(1, "g", "g"))
@@ -342,12 +377,35 @@ def test_no_cluster_is_one_error_that_says_what_to_do(words: tuple[str, ...], tm
     unreachable = invoke(*words, "--kubeconfig", silent)
     absent = invoke(*words, "--kubeconfig", str(tmp_path / "none"))
     elsewhere = invoke(*words, "--kubeconfig", silent, "--context", "nosuch")
+    directory = invoke(*words, "--kubeconfig", str(tmp_path))
+    results = (unreachable, absent, elsewhere, directory)
 
-    assert [result.exit_code for result in (unreachable, absent, elsewhere)] == [1, 1, 1]
+    assert [result.exit_code for result in results] == [1, 1, 1, 1]
     assert "kubectl cluster-info" in unreachable.stderr
     assert "--kubeconfig or $KUBECONFIG" in absent.stderr
-    assert "nosuch" in elsewhere.stderr
-    assert not any(result.stdout for result in (unreachable, absent, elsewhere))
+    assert "error: context 'nosuch' does not exist; there are: " in elsewhere.stderr
+    assert f"kubeconfig {tmp_path}: Is a directory" in directory.stderr
+    assert not any(result.stdout for result in results)
+
+
+async def test_an_empty_context_is_the_current_one(tmp_path: Path) -> None:
+    async with scripted(Answer(200, {})) as api:
+        result = await asyncio.to_thread(invoke, "status", "--kubeconfig", api.kubeconfig(tmp_path), "--context", "")
+
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{}"], ids=["page", "object"])
+async def test_what_is_no_api_server_is_told_so(body: bytes, tmp_path: Path) -> None:
+    async def other(exchange: Exchange) -> None:
+        await exchange.answer(200, body)
+
+    async with ScriptedServer(other) as server:
+        config = write_kubeconfig(tmp_path / "config", server.url)
+        result = await asyncio.to_thread(invoke, "status", "--kubeconfig", config)
+
+    assert result.exit_code == 1
+    assert "Is that an API server?" in result.stderr
 
 
 CLUSTER: dict[str, Any] = {
@@ -365,7 +423,7 @@ CLUSTER: dict[str, Any] = {
         (b"{a: [", "while parsing"),
         (b"[" * 5000, "recursion"),
         (b"a: 2026-99-99", "month must be in 1..12"),
-        (b"", "has not the form of a kubeconfig"),
+        (b"", "the file is empty"),
         (b"5", "Expected `object`, got `int`"),
         ({"contexts": 5}, "`$.contexts`"),
         ({"contexts": ["c"]}, "`$.contexts[0]`"),
@@ -403,8 +461,13 @@ def test_what_is_no_namespace_is_asked_of_nobody(words: tuple[str, ...], name: s
     assert f"error: {name!r} is no name of a namespace" in result.stderr
 
 
-def scripted(views: Answer, *, schedulers: int = 1) -> ScriptedApi:
-    """An API server with pods of the scheduler, which answer so through the proxy, and a gang that waits."""
+def scripted(
+    views: Answer, *, schedulers: int = 1, others: tuple[str, ...] = (), leases: dict[str, Answer] | None = None
+) -> ScriptedApi:
+    """An API server with pods of the scheduler, which answer so through the proxy, and a gang that waits.
+
+    In the namespaces of `others` there are pods with the scheduler's label too; `leases` are the Leases by namespace.
+    """
     lists = {
         "pods": [
             *(
@@ -416,6 +479,12 @@ def scripted(views: Answer, *, schedulers: int = 1) -> ScriptedApi:
                 )
                 for number in range(schedulers)
             ),
+            *(
+                builders.pod(
+                    "s-0", namespace=other, labels={"app.kubernetes.io/name": "gangline-scheduler"}, phase="Running"
+                )
+                for other in others
+            ),
             *(builders.pod(f"g-{number}", group="g") for number in range(2)),
         ],
         "podgroups": [builders.group("g", 3)],
@@ -425,6 +494,8 @@ def scripted(views: Answer, *, schedulers: int = 1) -> ScriptedApi:
     def answer(asked: Asked) -> Answer:
         if asked.path.endswith("/proxy/debug/gangs"):
             return views
+        if asked.path.endswith("/leases/gangline-scheduler"):
+            return (leases or {}).get(asked.path.split("/")[-3], Answer(404, {"reason": "NotFound"}))
         items = lists.get(asked.path.rpartition("/")[2], [])
         return Answer(200, {"metadata": {"resourceVersion": "1"}, "items": msgspec.to_builtins(items)})
 
@@ -469,6 +540,44 @@ async def test_the_scheduler_s_pod_is_asked_through_the_api_server(
     assert answer["source"] == source
     assert unknown in " ".join(answer["unknown"])
     assert not any(asked.method != "GET" for asked in api.asked)
+
+
+def held_by(host: str) -> Answer:
+    return Answer(200, {"metadata": {"name": "gangline-scheduler"}, "spec": {"holderIdentity": f"{host}-0badcafe"}})
+
+
+REFUSED = Answer(403, {"reason": "Forbidden", "message": "no leases for you"})
+
+
+@pytest.mark.parametrize(
+    ("leases", "asked", "doubt"),
+    [
+        ({"gangline-system": held_by("s-1")}, {"gangline-system/s-1"}, ""),
+        (
+            {"gangline-system": held_by("s-1"), "evil": held_by("s-0")},
+            {"gangline-system/s-1", "evil/s-0"},
+            "each of gangline-system/s-1, evil/s-0 holds a Lease gangline-scheduler",
+        ),
+        ({}, None, "there is no Lease gangline-system/gangline-scheduler"),
+        ({"gangline-system": REFUSED}, None, "no leases for you"),
+        ({"gangline-system": held_by("gone")}, None, "gone is no pod that runs"),
+        ({"gangline-system": Answer(200, {"metadata": {}})}, None, "nobody holds Lease gangline-system/"),
+    ],
+    ids=["one", "two", "none", "forbidden", "another", "released"],
+)
+async def test_the_pod_that_holds_the_lease_is_the_scheduler(
+    leases: dict[str, Answer], asked: set[str] | None, doubt: str, tmp_path: Path
+) -> None:
+    everybody = {"gangline-system/s-0", "gangline-system/s-1", "evil/s-0"}
+    async with scripted(Answer(200, {"gangs": [VIEW]}), schedulers=2, others=("evil",), leases=leases) as api:
+        words = ("why", "g", "-n", "team", "-o", "json", "--kubeconfig", api.kubeconfig(tmp_path))
+        answer = json.loads((await asyncio.to_thread(invoke, *words)).stdout)
+
+    paths = [each.path.split("/") for each in api.asked if each.path.endswith("/proxy/debug/gangs")]
+    assert {f"{path[4]}/{path[6]}" for path in paths} == (asked or everybody)
+    assert [text for text in answer["unknown"] if "whether it is the scheduler" in text and doubt in text] == (
+        answer["unknown"] if doubt else []
+    )
 
 
 async def test_of_many_pods_that_call_themselves_the_scheduler_s_a_few_are_asked(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from gangline.sandbox.cluster import Sandbox
 from gangline.sandbox.kubelets.nodes import KUBELET_LABEL
 from gangline.sandbox.objects.core import RunNode, RunPod
 from gangline.sandbox.objects.meta import Thing
+from tests.support.scripted_server import write_kubeconfig
 from tests.support.watching import until
 
 KUBELETS = [sys.executable, "-c", "from gangline.cli.kubelets import kubelets; kubelets()"]
@@ -33,9 +34,12 @@ async def bare() -> AsyncIterator[Sandbox]:
     [
         pytest.param(["--kubeconfig", "/nowhere"], "kubeconfig /nowhere", id="no kubeconfig"),
         pytest.param(["--cpu", "lots"], "allocatable cpu", id="quantity"),
+        pytest.param(["--kubeconfig", "{away}"], "cannot register nodes: Unreachable", id="nobody there"),
     ],
 )
-def test_bad_options_end_with_one_clear_message(options: list[str], problem: str) -> None:
+def test_bad_options_end_with_one_clear_message(options: list[str], problem: str, tmp_path: Path) -> None:
+    away = write_kubeconfig(tmp_path / "away", "http://127.0.0.1:9")
+    options = [option.format(away=away) for option in options]
     run = subprocess.run([*KUBELETS, *options], capture_output=True, text=True, timeout=60, check=False)
 
     assert run.returncode == 1

@@ -69,7 +69,8 @@ def test_commands_and_options_are_completed() -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["sandbxo"], "No such command 'sandbxo'"),
+        (["sandbxo"], "No such command 'sandbxo'. Did you mean 'sandbox'?"),
+        (["dance"], "No such command 'dance'"),
         (["sandbox", "--speed", "0"], "0.0 is not in the range"),
         (["sandbox", "--speed", "nan"], "nan is no number"),
         (["sandbox", "--speed", "inf"], "inf is not in the range"),
@@ -78,7 +79,7 @@ def test_commands_and_options_are_completed() -> None:
         (["sandbox", "--cluster", "/no/such/file"], "does not exist"),
         (["sandbox", "--nodes", "3", "--cluster", __file__], "--nodes and --cluster exclude each other"),
     ],
-    ids=["command", "speed", "no speed", "speed without end", "nodes", "port", "file", "both"],
+    ids=["command", "far from any", "speed", "no speed", "speed without end", "nodes", "port", "file", "both"],
 )
 def test_bad_words_get_one_clear_line(words: list[str], complaint: str) -> None:
     result = CliRunner().invoke(main, words)

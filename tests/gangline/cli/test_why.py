@@ -457,6 +457,19 @@ def test_a_pod_that_does_not_wait_for_its_gang_says_so_itself(fields: dict[str, 
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["jobs.v1.batch/j"],
+        ["job.batch", "j"],
+        ["JOB/j"],
+    ],
+    ids=" ".join,
+)
+def test_a_kind_is_spelled_in_all_the_ways_that_kubectl_knows(words: list[str]) -> None:
+    assert str(target_of(words, "team")) == "job team/j"
+
+
+@pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (["cronjob/x"], "the kind 'cronjob' has no gangs: use one of pod, podgroup, job"),
@@ -476,8 +489,9 @@ def test_a_target_that_cannot_be_read_is_refused_with_what_would_do(words: list[
         ("pg/trian", "not found; did you mean 'train'?"),
         ("pod/nobody", "name another namespace with -n \\(this was team\\)"),
         ("job/none", "is it suspended or at 0 replicas\\?"),
+        ("po", 'there is no PodGroup "po"; of a pod give the name too: pod/NAME'),
     ],
-    ids=["typing error", "pod", "owner without pods"],
+    ids=["typing error", "pod", "owner without pods", "kind alone"],
 )
 def test_an_object_that_does_not_exist_is_said_to_be_missing(target: str, complaint: str) -> None:
     with pytest.raises(TargetError, match=complaint):
