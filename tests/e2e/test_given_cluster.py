@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gangline.cli.walk.services import free_port
 from gangline.contract.crd import crd
 from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
@@ -26,6 +25,7 @@ from gangline.sandbox.reconciling.world import Pace
 from tests.support import backends
 from tests.support.given_cluster import ClusterRefusedError, GivenCluster
 from tests.support.manifests import nodes, pod, priority_class
+from tests.support.ports import free_port
 from tests.support.proxy import Proxy
 from tests.support.services import eventually
 from tests.support.wiping import WIPE_LABEL

@@ -73,7 +73,7 @@ async def test_a_real_api_server_takes_every_object(real: RealCluster, tmp_path:
 async def test_pod_security_lets_the_services_in_and_their_rights_are_enough_and_used(
     plane: ControlPlane, tmp_path: Path
 ) -> None:
-    earlier = len(plane.audit())
+    earlier = len(await plane.audit())
     async with running_cluster(nodes(2, cpu="4"), services=()) as cluster:
         try:
             said = await kubectl(plane, tmp_path, "apply", "-k", str(OVERLAY))
@@ -104,7 +104,7 @@ async def test_pod_security_lets_the_services_in_and_their_rights_are_enough_and
                 "app.kubernetes.io/part-of=gangline",
             )
     objects = render(OVERLAY)
-    audit = plane.audit()[earlier:]
+    audit = (await plane.audit())[earlier:]
     for service in SERVICES:
         asked = requests_of(audit, service)
         used = {right for right, _ in asked}

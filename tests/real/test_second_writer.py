@@ -20,12 +20,12 @@ MOST: Final = 12
 """More writes than our controller needs for any of these groups, given that it gives way after three reversals."""
 
 
-def writes(plane: ControlPlane, name: str) -> int:
+async def writes(plane: ControlPlane, name: str) -> int:
     """How often our controller has written the status of the PodGroup of this name."""
     return sum(
         (each["verb"], each["userAgent"]) == ("patch", OURS)
         and (each["objectRef"]["resource"], each["objectRef"].get("name")) == ("podgroups", name)
-        for each in plane.audit()
+        for each in await plane.audit()
         if "objectRef" in each
     )
 
@@ -76,7 +76,7 @@ async def _has_account(client: Client) -> bool:
 async def test_no_war_of_writers(
     name: str, story: Callable[[Cluster], Awaitable[None]], gives_way: bool, plane: ControlPlane
 ) -> None:
-    before = writes(plane, name)
+    before = await writes(plane, name)
     async with running_cluster(nodes(1, cpu="30")) as cluster, running_controller(cluster.client):
         await story(cluster)
         if gives_way:
@@ -84,10 +84,10 @@ async def test_no_war_of_writers(
                 lambda: "ForeignStatusWriter" in cluster.said_of("PodGroup", name), "ours says that it gives way"
             )
         await _another(cluster, "first")
-        settled = writes(plane, name) - before
+        settled = await writes(plane, name) - before
         await _another(cluster, "second")
         await _another(cluster, "third")
-        assert writes(plane, name) - before == settled <= MOST
+        assert await writes(plane, name) - before == settled <= MOST
         assert ("ForeignStatusWriter" in cluster.said_of("PodGroup", name)) is gives_way
         await cluster.stop("controller")  # the judge would find the other's figures untrue
 

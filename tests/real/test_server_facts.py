@@ -99,13 +99,13 @@ async def test_a_new_node_is_tainted_until_it_is_seen_ready(real: RealCluster) -
 
 
 async def test_the_audit_log_tells_who_bound(plane: ControlPlane) -> None:
-    earlier = len(plane.audit())
+    earlier = len(await plane.audit())
     async with without_services(nodes(1, cpu="4")) as client:
         await client.create(PODS, NAMESPACE, pod("a", scheduler="someone-else"))
         seen = await client.get(PODS, Key(NAMESPACE, "a"), dict[str, Any])
         await client.bind(Key(NAMESPACE, "a"), seen["metadata"]["uid"], "node-0")
     bindings = [
-        entry for entry in plane.audit()[earlier:] if entry.get("objectRef", {}).get("subresource") == "binding"
+        entry for entry in (await plane.audit())[earlier:] if entry.get("objectRef", {}).get("subresource") == "binding"
     ]
     assert {(entry["verb"], entry["user"]["username"]) for entry in bindings} == {("create", "admin")}
 

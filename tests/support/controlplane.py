@@ -8,9 +8,7 @@ the audit log. Nodes must be kept alive (`gangline.sandbox.kubelets`): the node 
 """
 
 import asyncio
-import random
 import shutil
-import socket
 import ssl
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -18,6 +16,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
+from uuid import uuid4
 
 import aiohttp
 import msgspec
@@ -25,19 +24,18 @@ import trustme
 
 from tests.support import usage
 from tests.support.logs import records
+from tests.support.ports import LOOPBACK, free_port
 from tests.support.real_cluster import ADMIN, RealCluster
+from tests.support.services import eventually
 from tests.support.supervised import ServerError, Supervised
 
-LOOPBACK: Final = "127.0.0.1"
-PORTS: Final = range(
-    20_000, 32_000
-)  # below those that the kernel gives to outgoing connections: ours stay free while down
 START_S: Final = 180.0
 POLL_S: Final = 0.02
 CONTROLLER_MANAGER: Final = "system:kube-controller-manager"
 SCHEDULER: Final = "system:kube-scheduler"
 STOP_ORDER: Final = ("kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd")
 GROUPS: Final = {ADMIN: "system:masters"}
+MARK: Final = "/version?mark="
 # Log each request once, with who and what; what a watch delivers is not a request.
 AUDIT_POLICY: Final = {
     "apiVersion": "audit.k8s.io/v1",
@@ -136,9 +134,19 @@ class ControlPlane(RealCluster):
         except aiohttp.ClientConnectionError:
             return 0, b""
 
-    def audit(self) -> list[dict[str, Any]]:
-        """Every request so far, in the order in which they were answered."""
-        return records(self.directory / "audit.log")
+    async def audit(self) -> list[dict[str, Any]]:
+        """Every request so far, in the order in which they were answered.
+
+        A line is written after its answer: so it waits for that of a request of its own.
+        """
+        mark, log = f"{MARK}{uuid4()}", self.directory / "audit.log"
+
+        async def is_marked() -> bool:
+            return any(each["requestURI"] == mark for each in reversed(records(log)))
+
+        await self.request("GET", mark)
+        await eventually(is_marked, "the audit log is written")
+        return [each for each in records(log) if not each["requestURI"].startswith(MARK)]
 
     def check(self) -> None:
         """Raise ServerError if a server has ended by itself."""
@@ -218,7 +226,7 @@ class ControlPlane(RealCluster):
 
     async def __aenter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix="gangline-controlplane-"))
-        self._port, self._etcd_port, self._peer_port = _free_ports(3)
+        self._port, self._etcd_port, self._peer_port = (free_port() for _ in range(3))
         self._write_files()
         try:
             self._start_etcd()
@@ -313,6 +321,7 @@ class ControlPlane(RealCluster):
         yield "--endpoint-reconciler-type=none"
         yield f"--audit-policy-file={here / 'audit-policy.json'}"
         yield f"--audit-log-path={here / 'audit.log'}"
+        yield "--audit-log-maxsize=100000"  # megabytes; a log that is begun anew would have forgotten what tests count
         if self._without_plugins:
             yield f"--disable-admission-plugins={','.join(self._without_plugins)}"
         yield from self._apiserver_options
@@ -332,15 +341,3 @@ class ControlPlane(RealCluster):
         yield f"--service-account-private-key-file={self.directory / 'service-accounts.key'}"
         yield f"--controllers={','.join(['*', *(f'-{name}' for name in IDLE_CONTROLLERS)])}"
         yield from self._controller_options
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports on which nobody listens, all different."""
-    found: list[int] = []
-    for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe:
-            if probe.connect_ex((LOOPBACK, port)):
-                found.append(port)
-        if len(found) == count:
-            return found
-    raise ServerError(f"no {count} free ports in {PORTS}")

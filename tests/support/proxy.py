@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-LOOPBACK = "127.0.0.1"
+from tests.support.ports import LOOPBACK, free_port
 
 
 class Proxy:
@@ -19,10 +19,11 @@ class Proxy:
         assert parts.hostname is not None
         assert parts.port is not None
         self._host, self._target = parts.hostname, parts.port
-        self._port = 0
+        self._port = free_port()
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_shut = False
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -35,13 +36,14 @@ class Proxy:
 
     async def open(self) -> None:
         """Listen, on the same port as before."""
+        self._is_shut = False
         self._server = await asyncio.start_server(self._relay, LOOPBACK, self._port)
-        self._port = self._server.sockets[0].getsockname()[1]
 
     async def shut(self) -> None:
         """Stop listening, and cut every connection."""
         if self._server is None:
             return
+        self._is_shut = True
         self._server.close()
         for writer in list(self._writers):
             writer.transport.abort()
@@ -66,6 +68,10 @@ class Proxy:
         self._tasks.add(task)
         try:
             there_reader, there_writer = await asyncio.open_connection(self._host, self._target)
+            if self._is_shut:  # meanwhile
+                writer.transport.abort()
+                there_writer.transport.abort()
+                return
             self._writers |= {writer, there_writer}
             async with asyncio.TaskGroup() as group:
                 group.create_task(_pump(reader, there_writer), name="to the server")

@@ -16,10 +16,10 @@ from msgspec import Struct
 import controller.app
 import scheduler.app
 from controller.settings import Settings as ControllerSettings
-from gangline.cli.walk.services import LOOPBACK, free_port
 from gangline.service import logging
 from scheduler.settings import Settings as SchedulerSettings
 from tests.support import logs
+from tests.support.ports import LOOPBACK, free_port
 from tests.support.supervised import end_with_parent
 
 ROOT: Final = Path(__file__).parents[2]

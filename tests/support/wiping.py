@@ -21,8 +21,8 @@ NAMESPACED: Final = (
     "/api/v1/namespaces/{}/pods",
     "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups",
     "/apis/policy/v1/namespaces/{}/poddisruptionbudgets",
-    "/apis/events.k8s.io/v1/namespaces/{}/events",
 )
+EVENTS: Final = "/apis/events.k8s.io/v1/namespaces/default/events"
 NODES: Final = "/api/v1/nodes"
 NODE_LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 PRIORITY_CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -48,7 +48,7 @@ async def wipe(cluster: RealCluster) -> None:
         await cluster.request("DELETE", f"{PRIORITY_CLASSES}/{name}")
 
     async def is_empty() -> bool:
-        for path in (*(path.format("default") for path in NAMESPACED[:-1]), NODES):
+        for path in (*(path.format("default") for path in NAMESPACED), NODES):
             if await _names(cluster, path):
                 if path.endswith("/pods"):  # made by a controller that had not heard yet
                     await cluster.request("DELETE", path, AT_ONCE)
@@ -56,6 +56,7 @@ async def wipe(cluster: RealCluster) -> None:
         return not await _foreign(cluster, NAMESPACES)
 
     await eventually(is_empty, "the cluster is empty", WIPE_S)
+    await cluster.request("DELETE", EVENTS, AT_ONCE)  # last: controllers tell of what goes
 
 
 async def strangers(cluster: RealCluster) -> list[str]:
@@ -66,7 +67,7 @@ async def strangers(cluster: RealCluster) -> list[str]:
     _, body = await cluster.request("GET", f"{NAMESPACES}/default")
     if not _is_not_ours(msgspec.json.decode(body)):
         return found
-    for path in NAMESPACED[:-1]:
+    for path in NAMESPACED:
         kind = path.rpartition("/")[2]
         found += [f"{kind} default/{name}" for name in await _names(cluster, path.format("default"))]
     if (await cluster.request("GET", DEFINITION))[0] == 200:

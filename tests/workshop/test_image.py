@@ -15,13 +15,13 @@ from typing import Final
 import pytest
 from packaging.requirements import Requirement
 
-from gangline.cli.walk.services import LOOPBACK, free_port
 from tests.support import tools
 from tests.support.cluster import running_cluster
 from tests.support.dockerfile import Ignored, Stage, stages
 from tests.support.image import Built, build
 from tests.support.kustomize import ROOT
 from tests.support.manifests import gang, nodes
+from tests.support.ports import LOOPBACK, free_port
 from tests.support.services import Service
 
 MEGABYTE: Final = 1_000_000
