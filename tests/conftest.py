@@ -14,8 +14,8 @@ from tests.support import backends, usage
 from tests.support.given_cluster import ClusterRefusedError, given
 from tests.support.summary import Summary
 
-# `dev` finds new examples on every run; `ci`, where the variable CI is set, finds the same ones everywhere, so that a
-# change lands or not by what it changes; `deep` looks for an hour.
+# `dev` finds new examples on every run; `ci`, which `.ci/run` chooses and the variable CI, finds the same ones everywhere,
+# so that a change lands or not by what it changes; `deep` looks for an hour.
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=100, derandomize=True)
 settings.register_profile("deep", settings.get_profile("dev"), max_examples=10_000)

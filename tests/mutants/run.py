@@ -23,7 +23,12 @@ from msgspec import Struct
 
 ROOT: Final = Path(__file__).parent.parent.parent
 TREE: Final = ("gangline", "scheduler", "controller", "tests", "manifests", "docs", "pyproject.toml")
+HUNG_S: Final = 30.0
+"""A test that takes longer under a mutant has noticed it."""
 TIMEOUT_S: Final = 300.0
+"""So has a run of tests."""
+PATIENCE: Final = 10
+"""So much longer may they take without a mutant, where a slow machine is no reason to fail."""
 SOME_FAILED: Final = 1
 """pytest's exit code where tests ran and some failed; every other one says that they did not run."""
 
@@ -71,7 +76,7 @@ def _problem(mutant: Mutant, tree: Path) -> str:
     if (times := text.count(mutant.old)) != 1:
         return f"does not apply: its old text stands {times} times in {mutant.file}"
     source.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
-    code, output = _tested(mutant.tests, tree)
+    code, output = _tested(mutant.tests, tree, patience=1)
     if code == 0:
         return f"survives: {', '.join(mutant.tests)} did not notice that {mutant.breaks}"
     return "" if code in {SOME_FAILED, None} else f"its tests cannot run (exit code {code}):\n{output}"
@@ -87,13 +92,20 @@ def _copy_of(root: Path, scratch: Path) -> Path:
     return scratch
 
 
-def _tested(tests: Iterable[str], tree: Path) -> tuple[int | None, str]:
+def _tested(tests: Iterable[str], tree: Path, *, patience: int) -> tuple[int | None, str]:
     """Run tests in a tree; return pytest's exit code, None where they hung, and the output."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", "--timeout=30", "-p", "no:xdist", *tests]
+    pytest = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", f"--timeout={HUNG_S * patience}"]
+    command = [*pytest, "-p", "no:xdist", *tests]
     environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_PROFILE": "ci"}
     try:
         done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+            command,
+            cwd=tree,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S * patience,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return None, ""
@@ -104,7 +116,7 @@ def _sound(chosen: Iterable[Mutant]) -> None:
     """Run the tests that mutants name on the tree as it is: a test that fails anyway kills nothing."""
     tests = sorted({test for mutant in chosen for test in mutant.tests})
     with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
-        code, output = _tested(tests, _copy_of(ROOT, Path(scratch)))
+        code, output = _tested(tests, _copy_of(ROOT, Path(scratch)), patience=PATIENCE)
     if code != 0:
         raise SystemExit(f"without any mutant the tests must pass (exit code {code}):\n{output}")
 
