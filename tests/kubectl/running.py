@@ -18,7 +18,7 @@ from tests.kubectl.story import Step, Story, step
 from tests.support import tools
 from tests.support.backends import bring_up, chosen
 
-DEADLINE_S: Final = 60.0
+DEADLINE_S: Final = 100.0
 ASK_AGAIN_S: Final = 0.1
 AT_ONCE: Final = 4
 ROOT: Final = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ _REPLACED: Final = (
     (re.compile(r"\b(web-)[bcdfghjklmnpqrstvwxz2456789]{8,10}\b"), r"\1<hash>"),
     (re.compile(r"(pod-template-hash[=:] ?)[bcdfghjklmnpqrstvwxz2456789]{8,10}\b"), r"\1<hash>"),
     (re.compile(r"\b((?:sum|crew|made)-(?:\d-)?)[bcdfghjklmnpqrstvwxz2456789]{5}\b"), r"\1<end>"),
-    (re.compile(r"(?<![\w.])\d+(?:d\d*h?|h\d*m?|m\d+s|s)(?: ago)?\b"), "<age>"),
+    (re.compile(r"(?<![\w.])(?:\d+(?:y(?:\d+d)?|d(?:\d+h)?|h(?:\d+m)?|m\d+s|s)|[2-9]m)(?: ago)?\b"), "<age>"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}"), "<time>"),
     (re.compile(r"(Resource Version: +)\d+"), r"\1<revision>"),
     (re.compile(r"(?:<invalid>|<unknown>)(?= )"), "<age>"),
