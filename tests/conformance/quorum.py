@@ -197,8 +197,9 @@ async def p15(cluster: Cluster) -> None:
     stage=Stage.OWN,
 )
 async def p16() -> None:
-    async with running_cluster(TWO_NODES) as cluster:
+    async with running_cluster(TWO_NODES, services=("controller",)) as cluster:
         await cluster.client.patch(NODES, Key("", "node-1"), {"spec": {"unschedulable": True}})
+        await cluster.start("scheduler")
         await cluster.create(*gang("p16", 2, spec={"minResources": {"cpu": "6"}}))
         await until_unschedulable(cluster, "p16", "minResources")
 

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -165,6 +166,8 @@ async def test_the_first_gang_of_the_readme_starts_as_it_says(tmp_path: Path) ->
         (tmp_path / "training.yaml").write_text(gang_)
         for line in chain.from_iterable(map(str.splitlines, to_run(README))):
             command = line.partition("#")[0].strip()
+            if command.startswith("kubectl describe"):
+                await cluster.until(partial(are_assigned, cluster, "training"), "events say where the pods are")
             if command.endswith(" -w"):
                 said[command] = await shell.follow(command, lambda row: row.split()[:-1] == last.split()[:-1])
             else:
@@ -177,6 +180,10 @@ async def test_the_first_gang_of_the_readme_starts_as_it_says(tmp_path: Path) ->
     (described,) = (lines for command, lines in said.items() if command.startswith("kubectl describe"))
     assert sum("Successfully assigned default/training-" in line for line in described) == 3
     assert said["gangline why training"][0] == "PodGroup default/training: Running"
+
+
+def are_assigned(cluster: Cluster, group: str) -> bool:
+    return all("Scheduled" in cluster.said_of("Pod", pod.metadata.name) for pod in cluster.of(group))
 
 
 async def test_the_examples_of_the_help_run(tmp_path: Path) -> None:

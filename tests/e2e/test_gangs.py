@@ -8,7 +8,8 @@ from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import deployment, gang, job, nodes, pod, pod_group, pods, replica_set
 
 CPU_3 = {"cpu": 3}
-LOST_NODE_S = 90.0
+PATIENT = {"scheduleTimeoutSeconds": 3600}
+LOST_NODE_S = 200.0
 """Until a real pod garbage collector removes the pods of a node that is gone: it looks after 20 s, and waits 40 s more."""
 
 
@@ -56,8 +57,9 @@ async def test_a_new_node_starts_a_waiting_gang() -> None:
 
 
 async def test_an_uncordoned_node_starts_a_waiting_gang() -> None:
-    async with running_cluster(nodes(1, cpu="9")) as cluster:
+    async with running_cluster(nodes(1, cpu="9"), services=("controller",)) as cluster:
         await cluster.client.patch(NODES, Key("", "node-0"), {"spec": {"unschedulable": True}})
+        await cluster.start("scheduler")
         await cluster.create(*gang("g", 3))
         await cluster.until(lambda: cluster.reasons("g") == ["Unschedulable"] * 3, "all wait")
         assert all("1 node(s) were unschedulable" in message for message in cluster.messages("g"))
@@ -262,8 +264,9 @@ async def test_a_deleted_namespace_takes_its_gangs_along() -> None:
     async with running_cluster(nodes(1, cpu="2")) as cluster:
         await cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
         await cluster.create(*gang("a", 2), namespace="team")
+        await cluster.until(lambda: cluster.running("a") == 2, "the first gang runs")
         await cluster.create(*gang("b", 2))
-        await cluster.until(lambda: cluster.running("a") == 2 and cluster.waiting("b") == 2, "the first gang runs")
+        await cluster.until(lambda: cluster.reasons("b") == ["Unschedulable"] * 2, "the second waits")
         await cluster.delete("Namespace", "team")
         await cluster.until(lambda: cluster.running("b") == 2 and not cluster.of("a"), "the second follows")
 
@@ -285,8 +288,8 @@ async def test_after_a_restart_nothing_is_written() -> None:
     async with running_cluster(nodes(1, cpu="6")) as cluster:
         await cluster.create(
             *gang("whole", 3),
-            *gang("big", 9),
-            *(pod_group("few", 4), *pods(2, "few", "few")),
+            *gang("big", 9, spec=PATIENT),
+            *(pod_group("few", 4, **PATIENT), *pods(2, "few", "few")),
             *pods(2, "lost", "nobody"),
             pod_group("surplus", 1),
             replica_set("surplus", 5, "surplus"),

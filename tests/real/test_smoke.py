@@ -57,5 +57,7 @@ async def test_four_members_with_room_for_three_wait(real: RealCluster, tmp_path
         await cluster.until(lambda: cluster.reasons("web") == ["Unschedulable"] * 6, "all say why they wait")
         assert cluster.bound("web") == 0
         assert "3 of 4 members fit" in cluster.messages("web")[0]
-        described = await kubectl(real, tmp_path, "describe", "pod", cluster.of("web")[0].metadata.name)
+        name = cluster.of("web")[0].metadata.name
+        await cluster.until(lambda: "FailedScheduling" in cluster.said_of("Pod", name), "an event says so too")
+        described = await kubectl(real, tmp_path, "describe", "pod", name)
         assert "FailedScheduling" in described

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from gangline.sandbox.kubelets.podlife import START_DELAY_ANNOTATION
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.installed import installed
 from tests.support.kubectl import Kubectl, KubectlError
@@ -18,7 +19,10 @@ from tests.support.manifests import deployment, gang, job, nodes, pod_group, rep
 from tests.support.real_cluster import RealCluster
 from tests.support.services import eventually
 
-POD: Final = {"cpu": "3", "memory": "500Mi"}
+POD: Final[dict[str, Any]] = {
+    "requests": {"cpu": "3", "memory": "500Mi"},
+    "annotations": {START_DELAY_ANNOTATION: "2"},  # long enough for a group to be seen as it is scheduled
+}
 ROOM_FOR_3: Final[dict[str, str | int]] = {"cpu": "9", "memory": "1500Mi"}
 COLUMNS: Final = ["NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "AGE"]
 
@@ -49,8 +53,9 @@ async def test_three_of_six_start_and_with_four_wanted_nobody_does(real: RealClu
         walking(real, tmp_path, nodes(1, room=ROOM_FOR_3)) as (cluster, kubectl),
         kubectl.following("get pg -w") as shown,
     ):
-        team = (pod_group("team", 3), replica_set("team", 6, "team", requests=POD))
-        await kubectl.apply(*team)
+        await kubectl.apply(pod_group("team", 3))
+        await eventually(lambda: _is_shown(shown), "kubectl looks on")
+        await kubectl.apply(replica_set("team", 6, "team", **POD))
         await cluster.until(lambda: cluster.running("team") == 3, "three run")
         await cluster.until(lambda: cluster.phase("team") == "Running", "the group says so")
         survivors = {pod.metadata.uid for pod in cluster.of("team") if pod.spec.node_name}
@@ -61,7 +66,7 @@ async def test_three_of_six_start_and_with_four_wanted_nobody_does(real: RealClu
         assert {pod.metadata.uid for pod in cluster.of("team") if pod.status.phase == "Running"} == survivors
 
         await kubectl("delete rs team")
-        await kubectl.apply(replica_set("team", 6, "team", requests=POD))
+        await kubectl.apply(replica_set("team", 6, "team", **POD))
         await cluster.until(lambda: cluster.reasons("team") == ["Unschedulable"] * 6, "all six wait")
         assert cluster.bound("team") == 0
         assert all("3 of 4 members fit" in said for said in cluster.messages("team"))
@@ -79,6 +84,11 @@ async def _all_say_why(kubectl: Kubectl) -> bool:
     return described.count("0/1 nodes are available: 1 Insufficient cpu") == 6
 
 
+async def _is_shown(shown: list[str]) -> bool:
+    """Whether `kubectl get pg -w` has shown a group: then no change of it is missed."""
+    return len(shown) > 1
+
+
 async def _ends_with(shown: list[str], phase: str) -> bool:
     return phases(shown)[-1:] == [phase]
 
@@ -86,19 +96,19 @@ async def _ends_with(shown: list[str], phase: str) -> bool:
 async def test_a_job_finishes_and_a_deployment_grows(real: RealCluster, tmp_path: Path) -> None:
     async with walking(real, tmp_path, nodes(2, room=ROOM_FOR_3)) as (cluster, kubectl):
         async with kubectl.following("get pg -w") as shown:
-            await kubectl.apply(
-                pod_group("sums", 3), job("sums", "sums", parallelism=3, completions=7, requests=POD, run_s=1)
-            )
-            await kubectl("wait job/sums --for=condition=Complete --timeout=40s")
+            await kubectl.apply(pod_group("sums", 3))
+            await eventually(lambda: _is_shown(shown), "kubectl looks on")
+            await kubectl.apply(job("sums", "sums", parallelism=3, completions=7, **POD, run_s=1))
+            await kubectl("wait job/sums --for=condition=Complete --timeout=100s")
             await cluster.until(lambda: cluster.phase("sums") == "Finished", "the group says so")
             await eventually(lambda: _ends_with(shown, "Finished"), "kubectl shows it")
         assert phases(shown) == ["Scheduling", "Running", "Finished"]
         assert cluster.group("sums").status.succeeded == 7
 
-        await kubectl.apply(pod_group("web", 2), deployment("web", 2, "web", requests=POD))
-        await kubectl("rollout status deployment/web --timeout=30s")
+        await kubectl.apply(pod_group("web", 2), deployment("web", 2, "web", **POD))
+        await kubectl("rollout status deployment/web --timeout=100s")
         await kubectl("scale deployment/web --replicas=5")
-        await kubectl("rollout status deployment/web --timeout=30s")
+        await kubectl("rollout status deployment/web --timeout=100s")
         await cluster.until(lambda: cluster.group("web").status.running == 5, "the group counts five")
         await kubectl("scale deployment/web --replicas=8")
         await cluster.until(lambda: cluster.reasons("web") == ["Unschedulable"] * 2, "two more have no room")
@@ -125,7 +135,7 @@ async def _holds(cluster: Cluster, kubectl: Kubectl, claim: str) -> None:
         case "app":
             await cluster.until(lambda: cluster.running(name) == len(cluster.of(name)) == int(figures[0]), claim)
         case _:
-            await kubectl(f"wait {what} --for=condition={state} --timeout=40s")
+            await kubectl(f"wait {what} --for=condition={state} --timeout=100s")
 
 
 def _group_is(cluster: Cluster, name: str, phase: str, figures: dict[str, int]) -> Callable[[], bool]:

@@ -9,7 +9,7 @@ find nothing wrong with what they remember.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -262,6 +262,22 @@ class Cluster:
         except AssertionError as error:
             raise AssertionError("\n".join([str(error), *found, self.picture()])) from None
 
+    async def see(self) -> None:
+        """Wait until the view shows the pods and PodGroups that are there, where nobody changes them any more."""
+        kinds: tuple[tuple[Resource, type[Pod | PodGroup], Mapping[Key, Pod | PodGroup]], ...] = (
+            (PODS, Pod, self.pods),
+            (POD_GROUPS, PodGroup, self.groups),
+        )
+
+        async def is_seen() -> bool:
+            for resource, type_, seen in kinds:
+                there, _ = await self.client.list(resource, type_)
+                if _versions(there) != _versions(seen.values()):
+                    return False
+            return True
+
+        await eventually(is_seen, "the view shows what is there")
+
     async def catch_up(self) -> None:
         """Let the history see everything that was committed since it last looked."""
         for line in await self.log(after=self.history.revision):
@@ -282,6 +298,10 @@ class Cluster:
         for service in list(self.services.values()):
             found += [f"{service.name}: {problem}" for problem in await service.problems("/debug/validate")]
         return found
+
+
+def _versions(objects: Iterable[Pod | PodGroup]) -> set[tuple[Key, str]]:
+    return {(one.metadata.key, one.metadata.resource_version) for one in objects}
 
 
 def waits_because(pod: Pod) -> Condition | None:

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,13 @@ async def test_status_shows_every_gang_with_figures_and_why() -> None:
         await cluster.until(lambda: cluster.running("fits") == 2, "one gang runs")
         await cluster.until(lambda: cluster.reasons("large") == ["Unschedulable"] * 4, "one waits")
         await cluster.until(lambda: cluster.reasons("web") == ["GangIncomplete"] * 2, "one is incomplete")
+        await cluster.until(
+            lambda: (
+                (cluster.phase("fits"), cluster.group("fits").status.running, cluster.phase("large"))
+                == ("Running", 2, "Scheduling")
+            ),
+            "their groups say so",
+        )
 
         table = (await gangline(cluster, "status")).stdout.splitlines()
         wide = (await gangline(cluster, "status", "-A", "-o", "wide")).stdout
@@ -85,6 +93,13 @@ async def test_why_agrees_with_the_scheduler_that_runs() -> None:
     async with running_cluster(nodes(2, cpu="4")) as cluster:
         await cluster.create(*gang("large", 4, requests={"cpu": 3}))
         await cluster.until(lambda: cluster.reasons("large") == ["Unschedulable"] * 4, "it waits")
+        await cluster.until(
+            lambda: all(
+                cluster.said_of(kind, name)
+                for kind, name in [("PodGroup", "large"), *(("Pod", f"large-{number}") for number in range(4))]
+            ),
+            "events say so",
+        )
 
         asked = json.loads((await gangline(cluster, "why", "large", "-o", "json", *address(cluster))).stdout)
         guessed = json.loads((await gangline(cluster, "why", "pod", "large-0", "-o", "json")).stdout)
@@ -112,6 +127,7 @@ async def test_why_tells_a_refused_bind_and_what_it_was_refused_with() -> None:
         await cluster.faults(refusal)
         await cluster.create(*gang("g", 2))
         await cluster.until(lambda: cluster.reasons("g") == ["BindFailed"] * 2, "it says so")
+        await cluster.until(lambda: "BindFailed" in cluster.said_of("PodGroup", "g"), "an event says so too")
 
         asked = json.loads((await gangline(cluster, "why", "g", "-o", "json", *address(cluster))).stdout)
         guessed = json.loads((await gangline(cluster, "why", "g", "-o", "json")).stdout)
@@ -250,14 +266,21 @@ async def test_the_largest_gang_of_a_shape_is_what_really_starts() -> None:
             largest = json.loads((await gangline(cluster, "nodes", *words, "-o", "json")).stdout)["largestGang"]
             group = name.replace(" ", "-")
             await cluster.create(*gang(group, largest + 1, requests=requests, **spec))
-            await cluster.until(lambda: "Unschedulable" in cluster.reasons(group), f"{name}: one more does not fit")  # noqa: B023
-            assert f"{largest} of {largest + 1} members fit" in cluster.messages(group)[0], name
+            await cluster.until(
+                partial(all_say, cluster, group, f"{largest} of {largest + 1} members fit"),
+                f"{name}: one more does not fit",
+            )
             await cluster.patch("PodGroup", group, {"spec": {"minMember": largest}})
             await cluster.until(lambda: cluster.running(group) == largest, f"{name}: {largest} run")  # noqa: B023
             await cluster.delete("PodGroup", group)
             for number in range(largest + 1):
                 await cluster.delete("Pod", f"{group}-{number}", grace_period_s=0)
             await cluster.until(lambda: not cluster.of(group), "it is gone")  # noqa: B023
+
+
+def all_say(cluster: Cluster, group: str, words: str) -> bool:
+    messages = cluster.messages(group)
+    return bool(messages) and all(words in message for message in messages)
 
 
 @asynccontextmanager
