@@ -30,7 +30,7 @@ test: .venv/dev.stamp ## Run all tests, in two processes.
 
 test-real: $(if $(CLUSTER_KUBECONFIG),.venv/dev.stamp,controlplane) ## Run the end-to-end tests on a real control plane (CONTROLPLANE=v1.35 names another version).
 	GANGLINE_TEST_KUBECONFIG=$(CLUSTER_KUBECONFIG) CONTROLPLANE=$(CONTROLPLANE) $(BIN)/python -m pytest \
-		tests/real tests/e2e tests/conformance --backend=real --timeout 300 $(if $(CLUSTER_KUBECONFIG),,-n 2 --dist loadfile)
+		tests/real tests/e2e tests/conformance --backend=real --timeout 600 $(if $(CLUSTER_KUBECONFIG),,-n 2 --dist loadfile)
 
 tools: .venv/dev.stamp ## Fetch kubectl and promtool into a cache, once; tests fetch what they miss.
 	@$(BIN)/python -m tests.support.tools

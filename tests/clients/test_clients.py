@@ -41,7 +41,7 @@ def with_kubernetes(kubeconfig: str) -> Seen:
             api.delete_namespaced_config_map(NAME, NAMESPACE)
 
         events = watch.Watch().stream(
-            api.list_namespaced_config_map, NAMESPACE, resource_version=at, timeout_seconds=20
+            api.list_namespaced_config_map, NAMESPACE, resource_version=at, timeout_seconds=100
         )
         return seen_while(
             change, ((each["type"], each["object"].metadata.name, each["object"].data) for each in events)
@@ -63,7 +63,7 @@ def with_lightkube(kubeconfig: str) -> Seen:
             api.patch(ConfigMap, NAME, {"data": {"colour": "blue"}})
             api.delete(ConfigMap, NAME)
 
-        events = api.watch(ConfigMap, resource_version=listed.resourceVersion, server_timeout=20)
+        events = api.watch(ConfigMap, resource_version=listed.resourceVersion, server_timeout=100)
         plain = ((type_, each.to_dict()) for type_, each in events)
         return seen_while(change, ((type_, each["metadata"]["name"], each["data"]) for type_, each in plain))
 
@@ -109,7 +109,7 @@ async def test_the_watch_of_kubernetes_asyncio(kubeconfig: str) -> None:
                 api.list_namespaced_config_map,
                 NAMESPACE,
                 resource_version=listed.metadata.resource_version,
-                timeout_seconds=20,
+                timeout_seconds=100,
             ):
                 seen.append((event["type"], event["object"].metadata.name, event["object"].data["colour"]))
                 if event["type"] == "DELETED":

@@ -21,7 +21,7 @@ from gangline.kube.reflector import Change, Observed, Reflector, Removed
 from gangline.kube.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, EVENTS, POD_GROUPS, PODS
 from gangline.sandbox.apiserver.server import ApiServer
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 LONG_AGO = "2026-01-01T00:00:00Z"
 PG = Key("default", "pg")
 PHASES = {"P": "Pending", "B": "Pending", "R": "Running", "S": "Succeeded", "F": "Failed"}

@@ -45,7 +45,7 @@ from tests.support.services import Process, eventually
 
 pytestmark = pytest.mark.sandbox
 
-WITHIN_S: Final = 10.0
+WITHIN_S: Final = 45.0
 TOO_MANY: Final = 3
 """Rows after which others were not served: then no more are put."""
 PROBE: Final = "probe-of-"

@@ -27,7 +27,6 @@ from tests.support.manifests import nodes
 from tests.support.services import eventually
 
 STATEFUL_SETS: Final = RESOURCES[StatefulSet]
-PATIENCE_S: Final = 40.0
 MADE_UP: Final = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5,10}(?=\b)")
 CREATED: Final = "Normal SuccessfulCreate {}: Created pod: {}-?"
 DELETED: Final = "Normal SuccessfulDelete {}: Deleted pod: {}-?"
@@ -135,7 +134,7 @@ async def until_told(client: Client, of: str, *words: str) -> None:
         texts = (await told(client)).get(of, [])
         return all(sum(word in text for text in texts) >= times for word, times in Counter(words).items())
 
-    await eventually(is_told, f"{of}: {words}", PATIENCE_S)
+    await eventually(is_told, f"{of}: {words}")
 
 
 async def test_controllers_tell_what_they_do() -> None:

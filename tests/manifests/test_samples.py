@@ -33,7 +33,7 @@ class Claim(Struct, frozen=True):
         """Wait until the cluster is as the line says."""
         await cluster.until(self._test(cluster), self.text)
         if job := self.fields.get("job"):
-            await kubectl(cluster.kubeconfig, "wait", f"job/{job}", "--for=condition=Complete", "--timeout=30s")
+            await kubectl(cluster.kubeconfig, "wait", f"job/{job}", "--for=condition=Complete", "--timeout=100s")
 
     def _test(self, cluster: Cluster) -> Callable[[], bool]:
         if group := self.fields.get("group"):
@@ -110,7 +110,7 @@ async def test_the_deployment_is_updated_inside_its_gang() -> None:
         await cluster.until(lambda: cluster.phase("inference") == "Running", "it runs")
         before = {pod.metadata.uid for pod in cluster.of("inference")}
         await kubectl(cluster.kubeconfig, "rollout", "restart", "deployment/inference")
-        await kubectl(cluster.kubeconfig, "rollout", "status", "deployment/inference", "--timeout=60s")
+        await kubectl(cluster.kubeconfig, "rollout", "status", "deployment/inference", "--timeout=100s")
         await cluster.until(
             lambda: (
                 len(cluster.of("inference")) == 4 and not {pod.metadata.uid for pod in cluster.of("inference")} & before

@@ -65,7 +65,7 @@ async def test_both_services_go_on_after_a_restore_from_an_older_backup(plane: C
         await cluster.until(lambda: cluster.phase("new") == "Running", "the room that they had is used", PATIENCE_S)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_an_api_server_that_dies_in_the_middle_of_binds_and_stays_away(plane: ControlPlane) -> None:
     async with running_cluster(nodes(4, cpu="9"), services=()) as cluster:
         for name in SERVICES:

@@ -221,7 +221,7 @@ NOT_TAKEN: Final[dict[str, set[tuple[str, str]]]] = {"scheduler": set(), "contro
 """The controller says the same twice only of a rival, every ten minutes, and of what the CRD does not let in."""
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "taken"), [("scheduler", SCHEDULER), ("controller", CONTROLLER)])
 async def test_each_right_that_is_missing_is_said_and_everything_else_goes_on(
     real: RealCluster, tmp_path: Path, name: str, taken: tuple[Right, ...]

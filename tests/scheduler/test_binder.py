@@ -42,7 +42,7 @@ class Harness:
 
     async def outcome(self, instruction: BindGang | ReadPod, results: int) -> list[Result]:
         self.binder.submit(instruction, STEP)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return [await self.results.get() for _ in range(results)]
 
 
@@ -286,7 +286,7 @@ async def test_a_bind_may_take_no_longer_than_the_lease_leaves(tmp_path: Path, l
 async def test_a_bind_that_hangs_is_unknown_once_its_time_is_over(tmp_path: Path) -> None:
     async with hanging_writes(tmp_path) as server, connect(server.kubeconfig, user_agent="test") as client:
         results: asyncio.Queue[Result] = asyncio.Queue()
-        async with working(client, results, time_to_bind_s=lambda: 0.05) as binder, asyncio.timeout(10):
+        async with working(client, results, time_to_bind_s=lambda: 0.05) as binder, asyncio.timeout(60):
             binder.submit(BindGang(gang="g", binds=binds("a"), nothing_bound=False), STEP)
             assert isinstance(await results.get(), Unknown)
 

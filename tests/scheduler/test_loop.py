@@ -65,7 +65,7 @@ async def looping(directory: Path) -> AsyncIterator[Harness]:
 
 async def test_nothing_is_decided_after_it_was_told_to_stop(tmp_path: Path) -> None:
     settings = SettingsGiven(scheduler_names=("gangline",), kinds=(Kind.POD,))
-    async with looping(tmp_path) as harness, asyncio.timeout(10):
+    async with looping(tmp_path) as harness, asyncio.timeout(60):
         running = asyncio.create_task(harness.loop.run(settings))
         harness.inbox.observe(KindSynced(kind=Kind.POD))
         harness.observe_pod("a")

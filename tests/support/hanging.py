@@ -33,7 +33,7 @@ class HangingWrites:
         """Let all of these writes, each to a path of its own, hang at once, and read meanwhile."""
         tasks = [asyncio.create_task(write) for write in writes]
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while len(self._hanging) < len(writes):
                     self._changed.clear()
                     await self._changed.wait()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import aiohttp
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 PODS = "/api/v1/namespaces/default/pods"
 POD_GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -12,7 +12,7 @@ from gangline.sandbox.reconciling.informer import Informer
 
 T = TypeVar("T", bound=Identified)
 
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 
 
 async def until(client: Client, resource: Resource, type_: type[T], holds: Callable[[list[T]], bool]) -> list[T]:

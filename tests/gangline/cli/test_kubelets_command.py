@@ -60,7 +60,7 @@ async def test_kubelets_serve_an_api_server_and_leave_its_objects(bare: Sandbox)
             client, LEASES, Thing, lambda leases: {lease.metadata.name for lease in leases} == {"node-0", "node-1"}
         )
         process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await process.wait() == 0
         assert (await client.get(PODS, Key("default", "a"), RunPod)).status.phase == "Running"
 
@@ -72,7 +72,7 @@ def test_sandbox_serves_until_a_signal() -> None:
         assert process.stdout is not None
         url, kubeconfig, _hint = (process.stdout.readline() for _ in range(3))
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
 
     assert "http://127.0.0.1:" in url
     assert not Path(kubeconfig.split()[-1]).exists()

@@ -92,7 +92,7 @@ async def test_guard_keeps_what_was_true_for_a_moment_only(view: View) -> None:
 async def test_service_that_ends_by_itself_is_named_with_its_last_lines(tmp_path: Path) -> None:
     async with Services(("no_such_service",), kubeconfig=tmp_path / "k", directory=tmp_path) as services:
         with pytest.raises(ServiceDiedError, match=r"(?s)no_such_service ended with exit code 1.*No module named"):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await services.watch(services.running[0])
 
 

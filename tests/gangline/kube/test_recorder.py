@@ -17,7 +17,7 @@ from tests.support.clock import ManualClock
 from tests.support.scripted_server import Exchange, ScriptedServer, write_kubeconfig
 
 POD = ObjectReference.of("Pod", "team", "a", "uid-a")
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 
 
 class EventServer:

@@ -423,7 +423,7 @@ async def test_namespaces_have_a_default_account(client: Client) -> None:
 
 async def test_a_node_that_stops_is_tainted_and_loses_its_pods() -> None:
     async with (
-        Sandbox(nodes=1, pace=Pace(speed=1000), heartbeat_s=0.2) as sandbox,
+        Sandbox(nodes=1, pace=Pace(speed=1000), heartbeat_s=0.5) as sandbox,
         connect(str(sandbox.kubeconfig), user_agent="test") as client,
     ):
         pod = {"metadata": {"name": "p"}, "spec": {**always(template("p"))["spec"], "nodeName": "node-0"}}

@@ -49,7 +49,7 @@ async def url(process: Process) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(10)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(60)) as session:
         yield session
 
 

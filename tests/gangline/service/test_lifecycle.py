@@ -28,7 +28,7 @@ async def raises() -> None:
 
 
 async def judged(
-    main: Callable[[Stop], Coroutine[Any, Any, None]], *, deadline_s: float = 5.0
+    main: Callable[[Stop], Coroutine[Any, Any, None]], *, deadline_s: float = 60.0
 ) -> tuple[int, list[Any]]:
     with capture_logs() as logs:
         code = await asyncio.wait_for(supervise(main, Stop(), grace_s=GRACE_S), deadline_s)

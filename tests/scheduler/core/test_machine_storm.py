@@ -415,7 +415,7 @@ SITUATIONS = (
 )
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 def test_a_seeded_storm_meets_every_situation() -> None:
     Storm.situations.clear()
 

@@ -30,7 +30,7 @@ async def refuse_lists_of_gadgets(rest: Rest) -> None:
     refusal = {"resource": "gadgets", "fault": {"type": "refuse", "code": 503}}
     await rest.put("/sandbox/faults", {"rules": [refusal]})
     await rest.post(DEFINITIONS, refused_definition())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not (await rest.get("/sandbox/faults")).body["rules"][0]["struck"]:
             continue
 

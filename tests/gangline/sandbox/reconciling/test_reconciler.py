@@ -137,7 +137,7 @@ async def test_failed_key_comes_back_and_others_go_on(error: Exception) -> None:
     loop = Reconciler("test", reconcile, workers=1)
     for key in ("bad", "good"):
         loop.enqueue(key)
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         task = group.create_task(loop.run([]))
         await finished.wait()
         task.cancel()
@@ -157,7 +157,7 @@ async def test_reconciler_comes_back_when_asked_to_and_waits_for_what_it_rests_o
 
     loop = Reconciler("test", reconcile)
     loop.enqueue("a")
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         task = group.create_task(loop.run([synced]))
         synced.set()
         await finished.wait()
