@@ -180,13 +180,12 @@ class Run:
         ]
 
     def _warnings(self, service: str, kind: str, name: str) -> list[Any]:
-        field = "object" if service == "scheduler" else "name"
         return [
             line
             for line in self.processes[service].records()
             if line["event"] == "object_unreadable"
             and line["kind"] == kind
-            and (not name or line[field] in {name, f"{NAMESPACE}/{name}"})
+            and (not name or line["object"] in {name, f"{NAMESPACE}/{name}"})
         ]
 
     def _is_left_alone(self, name: str) -> bool:
