@@ -236,7 +236,7 @@ class Controller:
         metrics.queue_depth.set_function(lambda: self._reconciler.depth)
         metrics.queue_oldest_age.set_function(self._reconciler.oldest_age_s)
         for kind, reflector in self._reflectors.items():
-            metrics.watch_staleness.labels(kind).set_function(reflector.staleness_s)
+            metrics.watches.staleness.labels(kind).set_function(reflector.staleness_s)
         metrics.ready.set_function(lambda: not self.problems())
         metrics.lease_held.set_function(self._holds_lease)
 

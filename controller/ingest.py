@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import assert_never
+from typing import Any, assert_never
 
 import structlog
 
@@ -48,33 +48,32 @@ class Ingest:
 
     def take_pod(self, change: Change[Pod]) -> None:
         """Take in one change of a pod."""
+        self._note(Kind.POD, change)
         match change:
             case Observed(pod):
-                self._touch(Kind.POD, self._index.observe_pod(pod, self._wall_time()))
+                self._touch(self._index.observe_pod(pod, self._wall_time()))
             case Removed(key, uid):
-                self._touch(Kind.POD, self._index.remove_pod(key, uid))
-            case Unreadable():
-                self._unreadable(Kind.POD, change)
+                self._touch(self._index.remove_pod(key, uid))
             case Synced():
                 self._sync(Kind.POD)
-            case Progress():
+            case Unreadable() | Progress():
                 pass
             case _:
                 assert_never(change)
 
     def take_group(self, change: Change[PodGroup]) -> None:
         """Take in one change of a PodGroup."""
+        self._note(Kind.POD_GROUP, change)
         match change:
             case Observed(group):
                 self._watch_rivals(group)
-                self._touch(Kind.POD_GROUP, self._index.observe_group(group))
+                self._touch(self._index.observe_group(group))
             case Removed(key, uid):
                 self._rivals.forget(uid)
                 self._announcer.forget(uid)
-                self._touch(Kind.POD_GROUP, self._index.remove_group(key, uid))
+                self._touch(self._index.remove_group(key, uid))
             case Unreadable():
-                self._unreadable(Kind.POD_GROUP, change)
-                self._touch(Kind.POD_GROUP, self._index.lose_group(change))
+                self._touch(self._index.lose_group(change))
             case Synced():
                 self._sync(Kind.POD_GROUP)
             case Progress():
@@ -82,14 +81,19 @@ class Ingest:
             case _:
                 assert_never(change)
 
-    def _touch(self, kind: Kind, touched: Iterable[Key]) -> None:
-        self._metrics.observations.labels(kind).inc()
+    def _touch(self, touched: Iterable[Key]) -> None:
         for key in touched:
             self._ask(key)
 
-    def _unreadable(self, kind: Kind, change: Unreadable) -> None:
-        self._metrics.unreadable.labels(kind).inc()
-        log.warning("object_unreadable", kind=kind.value, object=str(change.key), uid=change.uid, error=change.message)
+    def _note(self, kind: Kind, change: Change[Any]) -> None:
+        """Count a change, and warn of one that cannot be read."""
+        if not isinstance(change, Synced | Progress):
+            self._metrics.watches.events.labels(kind).inc()
+        if isinstance(change, Unreadable):
+            self._metrics.watches.unreadable.labels(kind).inc()
+            log.warning(
+                "object_unreadable", kind=kind.value, object=str(change.key), uid=change.uid, error=change.message
+            )
 
     def _sync(self, kind: Kind) -> None:
         self._unsynced.discard(kind)

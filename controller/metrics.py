@@ -6,7 +6,14 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from gangline.contract.podgroup import Phase
-from gangline.service.metrics import REQUEST_SECONDS, EventMetrics, RequestMetrics, loop_lag_histogram, start_at_zero
+from gangline.service.metrics import (
+    REQUEST_SECONDS,
+    EventMetrics,
+    RequestMetrics,
+    WatchMetrics,
+    loop_lag_histogram,
+    start_at_zero,
+)
 
 PREFIX: Final = "gangline_controller"
 LAG_SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -54,8 +61,7 @@ class Metrics:
             "From the first change of a PodGroup or its pods to the end of its reconcile.",
             LAG_SECONDS,
         )
-        self.observations = self._counter("observations", "Changes that the watches told.", "kind")
-        self.unreadable = self._counter("unreadable_objects", "Versions of objects that did not decode.", "kind")
+        self.watches = WatchMetrics(registry, PREFIX, tuple(Kind))
         self.pruned_fields = self._counter("pruned_fields", "Status fields that the CRD in the cluster does not have.")
         self.foreign_writers = self._counter("foreign_writers", "Times that we gave way to another writer of a status.")
         self.schedule_timeouts = self._counter(
@@ -70,9 +76,6 @@ class Metrics:
         self.queue_oldest_age = self._gauge(
             "queue_oldest_age_seconds", "Age of the oldest change that is not reconciled."
         )
-        self.watch_staleness = self._gauge(
-            "watch_staleness_seconds", "Time since the API server last gave a sign of life about a kind.", "kind"
-        )
         self.cache_problems = self._gauge(
             "cache_problems",
             "Differences between the index and fresh lists when they were last compared; anything but 0 is a bug.",
@@ -81,8 +84,6 @@ class Metrics:
         self.lease_held = self._gauge("lease_held", "1 while we hold the lease, or need none.")
         self.events = EventMetrics(registry, PREFIX)
         start_at_zero(self.reconciles, result=Outcome)
-        start_at_zero(self.observations, kind=Kind)
-        start_at_zero(self.unreadable, kind=Kind)
 
     def _counter(self, name: str, description: str, *labels: str) -> Counter:
         return Counter(f"{PREFIX}_{name}", description, labels, registry=self.registry)

@@ -223,7 +223,7 @@ class Process:
         """Let each gauge be read when it is scraped."""
         metrics = self._metrics
         for kind, reflector in self._ingest.reflectors.items():
-            metrics.watch_staleness.labels(kind).set_function(reflector.staleness_s)
+            metrics.watches.staleness.labels(kind).set_function(reflector.staleness_s)
         for urgency in Urgency:
             metrics.queue_depth.labels(urgency.name.lower()).set_function(partial(self._inbox.depth, urgency))
         metrics.before_scrape.refresh = self._refresh_gauges

@@ -53,11 +53,12 @@ class Ingest:
             self.reflectors[kind] = Reflector(client, resource, type_, self._sink(kind), watch_seconds=watch_seconds)
 
     def _sink(self, kind: Kind) -> Callable[[Change[Any]], None]:
-        delivered = self._metrics.watch_events.labels(kind.value)
-        unreadable = self._metrics.unreadable.labels(kind.value)
+        delivered = self._metrics.watches.events.labels(kind)
+        unreadable = self._metrics.watches.unreadable.labels(kind)
 
         def sink(change: Change[Any]) -> None:
-            delivered.inc()
+            if not isinstance(change, Synced | Progress):
+                delivered.inc()
             if isinstance(change, Unreadable):
                 unreadable.inc()
                 log.warning(

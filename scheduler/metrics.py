@@ -2,7 +2,14 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from gangline.service.metrics import BeforeScrape, EventMetrics, RequestMetrics, loop_lag_histogram, start_at_zero
+from gangline.service.metrics import (
+    BeforeScrape,
+    EventMetrics,
+    RequestMetrics,
+    WatchMetrics,
+    loop_lag_histogram,
+    start_at_zero,
+)
 from scheduler.core.events import ConditionOutcome, Kind, Refusal
 from scheduler.core.reasons import Reason
 from scheduler.core.triage import WAITING_STATES, GangState
@@ -24,27 +31,12 @@ class Metrics:
         self.before_scrape = BeforeScrape(registry)
         self.requests = RequestMetrics(registry, PREFIX)
         self.loop_lag = loop_lag_histogram(registry, PREFIX)
-        self._declare_watches(registry)
+        self.watches = WatchMetrics(registry, PREFIX, tuple(Kind))
+        self._declare_queue(registry)
         self._declare_decisions(registry)
         self._declare_writes(registry)
 
-    def _declare_watches(self, registry: CollectorRegistry) -> None:
-        kinds = [kind.value for kind in Kind]
-        self.watch_staleness = Gauge(
-            f"{PREFIX}_watch_staleness_seconds",
-            "Time since the watch of a kind last showed life (a change or a bookmark).",
-            ("kind",),
-            registry=registry,
-        )
-        self.watch_events = Counter(
-            f"{PREFIX}_watch_events_total", "Changes that the watches delivered.", ("kind",), registry=registry
-        )
-        self.unreadable = Counter(
-            f"{PREFIX}_unreadable_objects_total",
-            "Versions of objects that could not be decoded.",
-            ("kind",),
-            registry=registry,
-        )
+    def _declare_queue(self, registry: CollectorRegistry) -> None:
         self.queue_depth = Gauge(
             f"{PREFIX}_event_queue_depth",
             "Objects whose newest version has not been applied yet.",
@@ -58,9 +50,6 @@ class Metrics:
             registry=registry,
             buckets=LATENCY_SECONDS,
         )
-        start_at_zero(self.watch_staleness, kind=kinds)
-        start_at_zero(self.watch_events, kind=kinds)
-        start_at_zero(self.unreadable, kind=kinds)
         for metric in (self.queue_depth, self.queue_wait):
             start_at_zero(metric, **{"class": EVENT_CLASSES})
 

@@ -19,6 +19,8 @@ from gangline.kube.wire.requests import Request
 __all__ = ["EventObserver", "EventRecorder", "ObjectReference"]
 
 QUEUE_LIMIT: Final = 1000
+NAMESPACES_REMEMBERED: Final = 100
+"""Of how many namespaces it is remembered what was warned of; then all may be warned of once more."""
 
 log = structlog.get_logger()
 
@@ -163,7 +165,10 @@ class EventRecorder:
 
     def _complain(self, occurrence: Occurrence, error: ApiError) -> None:
         """Warn of the first of a kind, until one is written in the namespace: rights that lack are lacking for all."""
-        told = self._told.setdefault(occurrence.regarding.namespace, set())
+        namespace = occurrence.regarding.namespace
+        if namespace not in self._told and len(self._told) >= NAMESPACES_REMEMBERED:
+            self._told.clear()
+        told = self._told.setdefault(namespace, set())
         say = log.debug if type(error) in told else log.warning
         told.add(type(error))
         say("event_not_written", reason=occurrence.reason, error=str(error))

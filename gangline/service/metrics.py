@@ -4,12 +4,12 @@ Names are `<prefix>_<what>_<unit>[_total]` with the service's prefix (`gangline_
 closed sets; the prometheus-client global registry is never used.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from itertools import product
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, GCCollector, Histogram, ProcessCollector
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -87,6 +87,32 @@ class RequestMetrics:
         """Count one request; `code` is the HTTP status, or the name of the error where no answer came."""
         self._count_of(verb, resource, code).inc()
         self._seconds_of(verb).observe(seconds)
+
+
+class WatchMetrics:
+    """What the watches deliver, by kind of object."""
+
+    def __init__(self, registry: CollectorRegistry, prefix: str, kinds: Collection[str]) -> None:
+        self.staleness = Gauge(
+            f"{prefix}_watch_staleness_seconds",
+            "Time since the watch of a kind last showed life (a change or a bookmark).",
+            ("kind",),
+            registry=registry,
+        )
+        self.events = Counter(
+            f"{prefix}_watch_events_total",
+            "Changes of objects that the watches delivered.",
+            ("kind",),
+            registry=registry,
+        )
+        self.unreadable = Counter(
+            f"{prefix}_unreadable_objects_total",
+            "Versions of objects that could not be decoded.",
+            ("kind",),
+            registry=registry,
+        )
+        for metric in (self.staleness, self.events, self.unreadable):
+            start_at_zero(metric, kind=kinds)
 
 
 class EventMetrics:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from gangline.kube.client import Client, connect
-from gangline.kube.recorder import EventRecorder, ObjectReference
+from gangline.kube.recorder import NAMESPACES_REMEMBERED, EventRecorder, ObjectReference
 from tests.support.clock import ManualClock
 from tests.support.scripted_server import Exchange, ScriptedServer, write_kubeconfig
 
@@ -162,6 +163,21 @@ async def test_one_warning_stands_for_all_that_are_refused_alike(client: Client,
 
     assert len(server.notes) == 7
     assert [entry["error"][:3] for entry in logs if entry["log_level"] == "warning"] == ["403", "422", "403"]
+
+
+async def test_namespaces_that_were_warned_of_do_not_pile_up(client: Client, server: EventServer) -> None:
+    server.status = 403
+    recorder = recorder_of(client)
+    namespaces = [f"team-{number}" for number in range(NAMESPACES_REMEMBERED + 1)]
+    with capture_logs() as logs:
+        for namespace in [*namespaces, namespaces[-1], namespaces[0]]:
+            recorder.record(
+                replace(POD, namespace=namespace), "Normal", "Scheduled", f"in {len(server.notes)}", "Binding"
+            )
+            await recorder.flush(DEADLINE_S)
+
+    warned = [entry["log_level"] == "warning" for entry in logs]
+    assert warned == [True] * len(namespaces) + [False, True]
 
 
 async def test_what_has_no_room_is_dropped_and_counted(client: Client, counted: Counted) -> None:
