@@ -43,6 +43,8 @@ class Cluster:
         self.kubeconfig = kubeconfig
         self.seen: dict[Key, list[PodGroup]] = {}
         self.events: dict[str, Event] = {}
+        self.controllers: list[Controller] = []
+        """Those that run."""
         self._changed = asyncio.Event()
 
     @property
@@ -87,11 +89,13 @@ class Cluster:
     async def quiesce(self, namespace: str = "default") -> None:
         """Wait until everything asked for before has been reconciled: with one worker, a newcomer comes last.
 
-        A controller that has only begun asks for all groups in the order of their names: it is the last there too.
+        A controller that has only begun asks for all groups in the order of their names: it is the last there too. What
+        it writes is seen before it has counted it.
         """
         name = f"zz-newcomer-{len(self.seen)}"
         await self.create_group(name, namespace=namespace)
         await self.until_phase("Pending", Key(namespace, name))
+        await eventually(lambda: not any(each._reconciler._queue._in_flight for each in self.controllers))
 
     async def create_group(
         self, name: str = "pg", *, min_member: Any = 3, namespace: str = "default", **spec: object
@@ -173,9 +177,11 @@ async def running(
     async with connect(str(cluster.kubeconfig), user_agent="controller") as client:
         controller = Controller(Settings(**chosen), client, Metrics(registry or CollectorRegistry()))
         living = asyncio.create_task(controller.run(stop), name="controller")
+        cluster.controllers.append(controller)
         try:
             yield controller
         finally:
+            cluster.controllers.remove(controller)
             stop.set()
             async with asyncio.timeout(DEADLINE_S):
                 await living

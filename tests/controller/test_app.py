@@ -91,7 +91,7 @@ async def test_a_namespace_deleted_in_the_middle_stops_nobody(cluster: Cluster) 
         await cluster.client.delete(NAMESPACES, Key("", "doomed"))
         await cluster.quiesce()
         assert controller.problems() == []
-        assert registry.get_sample_value("gangline_controller_members") == 0
+        await eventually(lambda: registry.get_sample_value("gangline_controller_members") == 0)
         assert registry.get_sample_value("gangline_controller_reconciles_total", {"result": "Broken"}) == 0
 
 
@@ -277,9 +277,14 @@ async def test_one_bad_group_never_stops_the_others(tmp_path: Path) -> None:
 async def test_the_endpoints_tell_what_is_there(cluster: Cluster) -> None:
     await cluster.create_group(min_member=1)
     await cluster.create_pods("R")
-    async with running(cluster) as controller, aiohttp.ClientSession() as session:
+    registry = CollectorRegistry()
+
+    def counted() -> float | None:
+        return registry.get_sample_value("gangline_controller_pod_groups", {"phase": "Running"})
+
+    async with running(cluster, registry) as controller, aiohttp.ClientSession() as session:
         await cluster.until_phase("Running")
-        await eventually(lambda: controller.problems() == [])
+        await eventually(lambda: counted() == 1 and controller.problems() == [])
         answers = {}
         for path in ("healthz", "readyz", "metrics", "debug/groups", "debug/groups?name=other", "debug/validate"):
             async with session.get(f"http://127.0.0.1:{controller.http_port}/{path}") as response:

@@ -27,7 +27,7 @@ from tests.support.wiping import wipe
 
 COMMAND = [sys.executable, "-c", "from gangline.cli.demo import demo; demo()"]
 DEFINITION = f"{PLURAL}.{GROUP}"
-DEADLINE_S = 200.0
+DEADLINE_S = 500.0
 
 
 async def demo(kubeconfig: Path) -> tuple[int | None, str]:

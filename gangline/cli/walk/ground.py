@@ -36,7 +36,7 @@ from gangline.sandbox.objects.meta import Thing
 USER_AGENT: Final = "gangline-demo"
 KINDS: Final = (REPLICA_SETS, DEPLOYMENTS, JOBS, POD_GROUPS)
 OF_THE_WALK: Final = f"app in ({','.join(NAMES)})"
-DEADLINE_S: Final = 20.0
+DEADLINE_S: Final = 60.0
 POLL_S: Final = 0.1
 
 
