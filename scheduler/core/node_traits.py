@@ -43,16 +43,16 @@ class NodeTraits:
         Return one row of each group, and for each of `rows` the place of its group.
         """
         groups: Ranks = self._states.column[rows]
-        for key in sorted(rules.label_keys):
-            column = self._codes_of(key).column[rows]
-            groups = np.unique(groups * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
+        for key, values in sorted(rules.label_values.items()):
+            column = self._codes_of(key).told_apart(values, rows)
+            groups = _grouped(groups * (int(column.max(initial=0)) + 1) + column)[1]
         pinned = [self._rows[name] for name in sorted(rules.node_names) if name in self._rows]
         if pinned:
             place = np.zeros(len(self.names), np.int64)
             place[pinned] = np.arange(1, len(pinned) + 1)
             groups = groups * (len(pinned) + 1) + place[rows]
-        _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
-        return rows[first], inverse
+        first, groups = _grouped(groups)
+        return rows[first], groups
 
     def _codes_of(self, key: str) -> "_Codes":
         codes = self._labels.pop(key, None) or self._coded(_label(key))
@@ -86,9 +86,33 @@ class _Codes:
             self.column = np.concatenate([self.column, np.zeros(max(row + 1, len(self.column)), np.int64)])
         self.column[row] = self._codes.setdefault(value, len(self._codes))
 
+    def told_apart(self, values: frozenset[str] | None, rows: Rows) -> Ranks:
+        """Return a code for each of the rows by which these values, and no value, are told from all others; None: all."""
+        column: Ranks = self.column[rows]
+        if values is None:
+            return column
+        told = [self._codes[value] for value in (None, *sorted(values)) if value in self._codes]
+        places = np.zeros(len(self._codes), np.int64)
+        places[told] = np.arange(1, len(told) + 1)
+        return places[column]
+
     def is_crowded(self, rows: int) -> bool:
         """Tell whether most of the values must be those of nodes long gone."""
         return len(self._codes) > 4 * rows + 64
+
+
+def _grouped(codes: Ranks) -> tuple[Rows, Ranks]:
+    """Give the different codes numbers from 0, the smallest first: the first place of each, and the number at each place."""
+    size = int(codes.max(initial=0)) + 1
+    if size > 4 * len(codes) + 64:
+        return np.unique(codes, return_index=True, return_inverse=True)[1:]
+    # What np.unique does by sorting, which takes many times as long where there are few codes.
+    is_there = np.zeros(size, np.bool_)
+    is_there[codes] = True
+    numbers: Ranks = (np.cumsum(is_there) - 1)[codes]
+    first = np.zeros(int(is_there.sum()), np.intp)
+    first[numbers[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return first, numbers
 
 
 def _label(key: str) -> _Read:

@@ -13,7 +13,8 @@ from scheduler.core.node_traits import NodeTraits
 Judge = Callable[[NodeRules, str, NodeFacts], int]
 """A rule about one node: (what is demanded, node name, node facts) -> a code from 0 to 255.
 
-It may read the node's taints, cordon, deletion, the labels in `label_keys` and the name if it is in `node_names`.
+It may read the node's taints, cordon, deletion, the labels in `label_values`, of which it tells no other values apart than
+those, and the name if it is in `node_names`.
 """
 
 _REMEMBERED: Final = 128

@@ -60,7 +60,7 @@ def _detail(name: str, facts: NodeFacts, member_class: MemberClass, reason: Node
                 and rules.affinity is not None
                 and not node_selector_matches(rules.affinity, facts.labels, name)
             ):
-                wrong = [f"{key} is {_label(facts, key)}" for key in sorted(rules.label_keys)]
+                wrong = [f"{key} is {_label(facts, key)}" for key in sorted(rules.label_values)]
             return ", ".join(wrong)
         case _:
             return ""

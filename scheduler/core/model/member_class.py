@@ -27,11 +27,19 @@ class NodeRules(Struct, frozen=True, kw_only=True, cache_hash=True):
     tolerations: tuple[Toleration, ...] = ()
 
     @property
-    def label_keys(self) -> frozenset[str]:
-        """The node labels that can change the verdict."""
-        terms = self.affinity or ()
-        asked = {requirement.key for term in terms for requirement in term.match_expressions or ()}
-        return frozenset(asked | {key for key, _ in self.selector})
+    def label_values(self) -> dict[str, frozenset[str] | None]:
+        """The node labels that can change the verdict, by key: the values that it tells from all others, None for all."""
+        values: dict[str, frozenset[str] | None] = {}
+        for key, value in self.selector:
+            values[key] = frozenset((value,))
+        for term in self.affinity or ():
+            for requirement in term.match_expressions or ():
+                key, known = requirement.key, values.get(requirement.key, frozenset())
+                if known is None or requirement.operator in ("Gt", "Lt"):
+                    values[key] = None
+                else:
+                    values[key] = known | frozenset(requirement.values or ())
+        return values
 
     @property
     def node_names(self) -> frozenset[str]:

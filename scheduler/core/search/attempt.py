@@ -1,11 +1,12 @@
 """Attempts: what one way of placing a gang has come to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from scheduler.core.arrays import Counts, Rows
 from scheduler.core.events import Scoring
+from scheduler.core.model.member_class import ClassId
 from scheduler.core.search.candidates import Candidates, capacity
 from scheduler.core.search.choice import choose
 from scheduler.core.snapshot import Snapshot, Trial
@@ -40,18 +41,18 @@ class Attempt(Struct, frozen=True, eq=False):
         for share in self.shares:
             trial.take(share.rows, share.counts, share.candidates.request)
 
-    def placed_of(self, candidates: Candidates) -> int:
-        """Return how many members of one class find room."""
-        return sum(share.placed for share in self.shares if share.candidates is candidates)
+    def placed_by_class(self) -> dict[ClassId, int]:
+        """Return how many members of each class find room; classes without any may be left out."""
+        return {share.candidates.class_id: share.placed for share in self.shares}
 
 
 def fill(snapshot: Snapshot, order: Sequence[Candidates], need: int, scoring: Scoring) -> Attempt:
     """Place class after class, each as many of its members as are needed and fit beside the earlier ones."""
     shares: list[Share] = []
-    rows_scanned = 0
+    placed = rows_scanned = 0
     with snapshot.trial() as trial:
         for candidates in order:
-            wanted = min(candidates.count, need - _total(shares))
+            wanted = min(candidates.count, need - placed)
             if not wanted:
                 break
             if shares:
@@ -59,8 +60,5 @@ def fill(snapshot: Snapshot, order: Sequence[Candidates], need: int, scoring: Sc
             members = capacity(snapshot, candidates)
             rows_scanned += len(members)
             shares.append(Share(candidates, *choose(snapshot, candidates, members, wanted, scoring)))
-    return Attempt(tuple(shares), _total(shares), rows_scanned)
-
-
-def _total(shares: Iterable[Share]) -> int:
-    return sum(share.placed for share in shares)
+            placed += shares[-1].placed
+    return Attempt(tuple(shares), placed, rows_scanned)

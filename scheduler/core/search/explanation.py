@@ -104,9 +104,9 @@ def _missing(
     classes: Sequence[Candidates], standings: Sequence[_Standing], attempt: Attempt, need: int
 ) -> tuple[Missing, ...]:
     """Say which members are missing, those of earlier classes first, and what each of them needs of what lacks."""
-    left, missing = need - attempt.placed, []
+    left, missing, placed = need - attempt.placed, [], attempt.placed_by_class()
     for candidates, standing in zip(classes, standings, strict=True):
-        count = min(left, candidates.count - attempt.placed_of(candidates))
+        count = min(left, candidates.count - placed.get(candidates.class_id, 0))
         if count:
             each = tuple(item for item in candidates.member_class.requests if item[0] in standing.lacks)
             missing.append(Missing(candidates.class_id, count, each))

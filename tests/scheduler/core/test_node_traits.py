@@ -3,6 +3,7 @@
 from weakref import ref
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from scheduler.core.node_traits import NodeTraits
 from tests.support.small_clusters import HARD, SOFT, TOLERATES_HARD
 
 _NAMES = ["n0", "n1", "n2", "n3"]
-_PAIRS = st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "2"]), max_size=2)
+_PAIRS = st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "2", "3", "x"]), max_size=2)
 _FACTS = st.builds(
     NodeFacts,
     labels=_PAIRS,
@@ -30,8 +31,8 @@ _TERMS = st.builds(
         st.builds(
             SelectorRequirement,
             key=st.sampled_from("abc"),
-            operator=st.sampled_from(["In", "NotIn"]),
-            values=st.just(("1",)),
+            operator=st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Near"]),
+            values=st.sampled_from([("1",), ("2",), ("1", "3"), (), None]),
         ),
         max_size=2,
     ).map(tuple),
@@ -86,6 +87,33 @@ def test_a_pinned_rule_sets_only_the_named_node_apart() -> None:
 
     assert len(examples) == 2
     assert np.flatnonzero(groups == groups[7]).tolist() == [7]
+
+
+def _requiring(operator: str, *values: str) -> NodeRules:
+    requirement = SelectorRequirement(key="host", operator=operator, values=values)
+    return NodeRules(affinity=(NodeSelectorTerm(match_expressions=(requirement,)),))
+
+
+@pytest.mark.parametrize(
+    ("rules", "number"),
+    [
+        (NodeRules(selector=(("host", "n7"),)), 3),
+        (NodeRules(selector=(("host", "nowhere"),)), 2),
+        (_requiring("In", "n7", "n8"), 4),
+        (_requiring("NotIn", "n7"), 3),
+        (_requiring("Exists"), 2),
+        (_requiring("Gt", "7"), 100),
+    ],
+    ids=["selector", "selector of nowhere", "In", "NotIn", "Exists", "Gt"],
+)
+def test_rules_set_only_the_values_apart_that_they_name(rules: NodeRules, number: int) -> None:
+    traits = NodeTraits()
+    for row in range(100):
+        traits.write(Row(row), f"n{row}", NodeFacts(labels={"host": f"n{row}"} if row else {}))
+
+    examples, _ = traits.alike(rules, np.arange(100))
+
+    assert len(examples) == number
 
 
 class Stamp(str):

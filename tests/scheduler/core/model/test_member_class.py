@@ -43,7 +43,26 @@ def test_a_class_holds_ports_selector_and_affinity() -> None:
 
     assert one.host_ports == (HostPort("0.0.0.0", "TCP", 80),)
     assert one.rules.selector == (("a", "1"), ("b", "2"))
-    assert one.rules.label_keys == {"a", "b", "zone"}
+    assert one.rules.label_values == {"a": frozenset("1"), "b": frozenset("2"), "zone": frozenset("a")}
+
+
+def test_whoever_compares_a_label_tells_all_its_values_apart() -> None:
+    expressions = [
+        {"key": "a", "operator": "In", "values": ["1"]},
+        {"key": "a", "operator": "NotIn", "values": ["2", "3"]},
+        {"key": "b", "operator": "Exists"},
+        {"key": "c", "operator": "Gt", "values": ["1"]},
+        {"key": "c", "operator": "In", "values": ["5"]},
+        {"key": "d", "operator": "Lt", "values": ["1"]},
+    ]
+    terms = [{"matchExpressions": expressions[:3]}, {"matchExpressions": expressions[3:]}]
+    pod = _pod(
+        containers=[_container()],
+        nodeSelector={"a": "0"},
+        affinity={"nodeAffinity": _required(nodeSelectorTerms=terms)},
+    )
+
+    assert class_of(pod).rules.label_values == {"a": frozenset("0123"), "b": frozenset(), "c": None, "d": None}
 
 
 @pytest.mark.parametrize(
