@@ -230,7 +230,7 @@ class Trial:
         self._marks = marks
         self._open = open_trials
         self._before: list[tuple[Rows, Amounts]] = []
-        self._ports: list[tuple[Rows, tuple[HostPort, ...]]] = []
+        self._ports: dict[tuple[str, int], list[tuple[HostPort, Rows]]] = {}
 
     def take(self, rows: Rows, counts: Counts, request: Request) -> None:
         """Use up room for so many members in each row.
@@ -245,8 +245,7 @@ class Trial:
         if not is_unique:
             raise ValueError(f"rows {sorted(rows.tolist())} are not unique: add up the counts of each row first")
         self._before.append((rows, self._columns.take(rows, counts, request.amounts)))
-        if request.host_ports:
-            self._ports.append((rows, request.host_ports))
+        self._take_ports(rows, request)
 
     def take_each(self, rows: Rows, requests: Sequence[Request]) -> None:
         """Use up room for one member in each row, of one request each; a row may come more than once.
@@ -259,11 +258,15 @@ class Trial:
             known = sums.get(row)
             sums[row] = list(map(add, known, request.amounts)) if known is not None else list(request.amounts)
             if request.host_ports:
-                self._ports.append((np.array([row], np.intp), request.host_ports))
+                self._take_ports(np.array([row], np.intp), request)
         if sums:
             unique = np.array(list(sums), np.intp)
             wanted = [[min(amount, AMOUNT_LIMIT) for amount in amounts] for amounts in sums.values()]
             self._before.append((unique, self._columns.lower(unique, np.array(wanted, np.int64).T)))
+
+    def _take_ports(self, rows: Rows, request: Request) -> None:
+        for port in request.host_ports:
+            self._ports.setdefault((port.protocol, port.port), []).append((port, rows))
 
     def _refuse_unless_innermost(self) -> None:
         if not self._open or self._open[-1] is not self:
@@ -273,8 +276,9 @@ class Trial:
         """Return the rows where this trial has taken one of the request's host ports."""
         return {
             Row(row)
-            for rows, ports in self._ports
-            if any(port.conflicts_with(other) for port in request.host_ports for other in ports)
+            for port in request.host_ports
+            for other, rows in self._ports.get((port.protocol, port.port), ())
+            if port.conflicts_with(other)
             for row in rows.tolist()
         }
 
