@@ -131,7 +131,12 @@ def commands() -> str:
     return document(
         "Commands",
         "`gangline`, also installed as `kubectl-gang` (so `kubectl gang why ...` works too). Options are spelled as "
-        "kubectl spells them; reading commands never write anything; errors go to stderr and say what to do.",
+        "kubectl spells them; `status`, `why`, `nodes` and `check` never write anything; errors go to stderr and say what to "
+        "do. The exit code is 0, 1 where something was wrong, 2 for words that were not understood, 130 after Ctrl-C "
+        "(0 of `sandbox` and `kubelets`, which run until then).\n\n"
+        "With the right to list pods they answer. What else they would read they name, and go on without it, where that "
+        "is forbidden: nodes, PodGroups, PriorityClasses, PodDisruptionBudgets; for `why` also Events and the owners of "
+        "pods in the namespace, the scheduler's Lease and, to ask the scheduler itself, `pods/proxy` of its pod.",
         helps,
     )
 

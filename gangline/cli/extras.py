@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import click
+
+_PACKAGES: Final = ("cronsim", "jsonpatch", "jsonpointer")
 
 
 @contextmanager
@@ -12,8 +15,9 @@ def sandbox_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name not in ("cronsim", "jsonpatch", "jsonpointer"):
+        if error.name not in _PACKAGES:
             raise
         raise click.ClickException(
-            f"the sandbox needs the package {error.name}: install it with `pip install 'gangline[sandbox]'`"
+            f"the sandbox needs the package {error.name}: `make demo` installs it; elsewhere "
+            "`pip install '.[sandbox]'` does, where the code is"
         ) from error

@@ -1,13 +1,15 @@
 """`gangline kubelets`: simulated nodes for any API server, the sandbox's or a real one."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from gangline.base.start_error import StartError
+from gangline.cli.cluster.access import Access
 from gangline.service import lifecycle, logging
 from gangline.service.lifecycle import Loops
 
@@ -65,30 +67,44 @@ def kubelets(
     sandbox.gangline.dev/stopped has a kubelet that does nothing until the annotation is taken away.
     Nodes that exist already are left as they are. A node that is deleted is not brought up again.
     """  # noqa: D301 - click's mark for preformatted text
-    from gangline.kube.client import connect  # noqa: PLC0415 - heavy
-    from gangline.kube.wire.errors import ApiError  # noqa: PLC0415
-    from gangline.sandbox.kubelets.nodes import ClusterFileError, checked, read_cluster_file, uniform  # noqa: PLC0415
-    from gangline.sandbox.kubelets.run import register_nodes, run_kubelets  # noqa: PLC0415
+    from gangline.sandbox.kubelets.nodes import checked, read_cluster_file, uniform  # noqa: PLC0415 - heavy
 
     logging.configure("console", log_level)
 
-    async def registered(client: "Client", groups: "Sequence[NodeGroup]") -> int:
-        try:
-            return await register_nodes(client, groups)
-        except* ApiError as refused:  # all of them at once, and one says enough
-            raise StartError(f"cannot register nodes: {refused.exceptions[0]}") from None
+    def groups() -> "Sequence[NodeGroup]":
+        return read_cluster_file(cluster) if cluster else checked(uniform(nodes, cpu=cpu, memory=memory))
 
-    async def main(stop: asyncio.Event) -> None:
-        try:
-            groups = read_cluster_file(cluster) if cluster else checked(uniform(nodes, cpu=cpu, memory=memory))
-            async with connect(kubeconfig, context, user_agent="gangline-kubelets") as client:
-                created = await registered(client, groups)
-                total = sum(len(group.node_names) for group in groups)
-                click.echo(f"{total} nodes, {created} of them new; Ctrl-C ends their kubelets, the Node objects stay")
-                async with Loops(stop) as loops:
-                    loops.start("kubelets", run_kubelets(client, every_node=every_node))
-                    await stop.wait()
-        except ClusterFileError as error:
-            raise StartError(str(error)) from error
-
+    access = Access(kubeconfig, context or None)
+    main = partial(_simulate, access=access, groups_of=groups, every_node=every_node)
     raise SystemExit(lifecycle.run(main, grace_s=GRACE_S))
+
+
+async def _simulate(
+    stop: asyncio.Event, *, access: Access, groups_of: "Callable[[], Sequence[NodeGroup]]", every_node: bool
+) -> None:
+    """Bring up the nodes of some groups, and run their pods until a signal. Raises StartError."""
+    from gangline.kube.client import connect  # noqa: PLC0415 - heavy
+    from gangline.sandbox.kubelets.nodes import ClusterFileError  # noqa: PLC0415
+    from gangline.sandbox.kubelets.run import run_kubelets  # noqa: PLC0415
+
+    try:
+        groups = groups_of()
+    except ClusterFileError as error:
+        raise StartError(str(error)) from error
+    async with connect(access.kubeconfig, access.context, user_agent="gangline-kubelets") as client:
+        created = await _registered(client, groups)
+        total = sum(len(group.node_names) for group in groups)
+        click.echo(f"{total} nodes, {created} of them new; Ctrl-C ends their kubelets, the Node objects stay")
+        async with Loops(stop) as loops:
+            loops.start("kubelets", run_kubelets(client, every_node=every_node))
+            await stop.wait()
+
+
+async def _registered(client: "Client", groups: "Sequence[NodeGroup]") -> int:
+    from gangline.kube.wire.errors import ApiError  # noqa: PLC0415 - heavy
+    from gangline.sandbox.kubelets.run import register_nodes  # noqa: PLC0415
+
+    try:
+        return await register_nodes(client, groups)
+    except* ApiError as refused:  # all of them at once, and one says enough
+        raise StartError(f"cannot register nodes: {refused.exceptions[0]}") from None

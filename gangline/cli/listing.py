@@ -20,19 +20,12 @@ from gangline.cli.explain.case import Case, cases
 from gangline.cli.explain.floor import Floor
 from gangline.cli.gangs import GangRow, rows
 from gangline.cli.reader import ReaderGoneError, leave_with_the_reader
-from gangline.cli.terminal import columns, duration, printable, screen_width, show
+from gangline.cli.terminal import PHASE_STYLES, columns, duration, printable, screen_width, show
 from gangline.kube.client import Client
 from gangline.kube.wire.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
 
 SETTLE_S: Final = 0.3
 """A gang changes with each of its pods: what comes within this time is printed once."""
-_PHASE_STYLES: Final = {
-    "Running": "green",
-    "Finished": "blue",
-    "Failed": "red",
-    "Pending": "yellow",
-    "Scheduling": "yellow",
-}
 
 
 class Wanted(Struct, frozen=True):
@@ -90,7 +83,7 @@ def table(found: Iterable[GangRow], *, wide: bool, namespaces: bool, head: bool 
     more = ["PRIORITY", "OWNER"] if wide else []
     titles = [*(["NAMESPACE"] if namespaces else []), *names, *more, "WHY"]
     cells = [_cells(row, wide=wide, namespaces=namespaces) for row in found]
-    return columns(titles, cells, styles=_PHASE_STYLES, head_shown=head, width=screen_width())
+    return columns(titles, cells, styles=PHASE_STYLES, head_shown=head, width=screen_width())
 
 
 def _cells(row: GangRow, *, wide: bool, namespaces: bool) -> list[str]:

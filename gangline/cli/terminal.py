@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 
 PLAIN_WIDTH: Final = 100_000
 """Off a terminal nothing is wrapped or cut."""
+PHASE_STYLES: Final = {
+    "Pending": "yellow",
+    "Scheduling": "yellow",
+    "Running": "green",
+    "Finished": "blue",
+    "Succeeded": "blue",
+    "Failed": "red",
+}
+"""The colours of phases, of PodGroups and of pods."""
 _GAP: Final = 3
 _NARROWEST: Final = 30
 """Text is not wrapped into less than this."""

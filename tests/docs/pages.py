@@ -22,6 +22,7 @@ ELSEWHERE: Final = {
     "kubectl -n gangline-system port-forward": "asks a kubelet; tests have the addresses of the services",
     "kubectl -n gangline-system logs": "asks a kubelet",
     "go mod tidy": "is for a version of Kubernetes that is not there yet",
+    "pip install .": "tests/workshop/test_image.py runs it, as the Dockerfile does",
     "pytest": "would run tests in a test",
     "promtool test rules": "tests/manifests/test_monitoring.py runs it",
     "gangline kubelets --kubeconfig X": "goes on until Ctrl-C; tests/gangline/cli/test_kubelets_command.py runs it",

@@ -5,9 +5,8 @@ import pytest
 import yaml
 
 from gangline.contract.names import API_VERSION, DEFAULT_SCHEDULER_NAME, KIND, POD_GROUP_LABEL
-
-ROOT = Path(__file__).parent.parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+from tests.docs.pages import PAGES
+from tests.support.kustomize import ROOT
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

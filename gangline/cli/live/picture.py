@@ -12,7 +12,7 @@ from gangline.cli.cluster.survey import Profile, Survey
 from gangline.cli.gangs import GangRow, brief
 from gangline.cli.listing import Wanted, gang_rows
 from gangline.cli.roominess import NodeRow, Shape, report_on
-from gangline.cli.terminal import counted, duration
+from gangline.cli.terminal import PHASE_STYLES, counted, duration
 from gangline.contract.membership import is_linked, link_of
 from gangline.contract.pod import Pod
 from gangline.contract.quantity import format_amount
@@ -22,7 +22,6 @@ NARROW: Final = 64
 _NAME_LIMIT: Final = 30
 _FULL: Final = 0.9
 _BUSY: Final = 0.6
-_PHASES: Final = {"Running": "green", "Finished": "blue", "Failed": "red", "Pending": "yellow", "Scheduling": "yellow"}
 _EVERY_NODE: Final = Shape(None, None)
 _BLANK: Final = Text("")
 
@@ -131,11 +130,13 @@ def _rows_of(gangs: Sequence[GangRow], frame: Frame) -> tuple[Text, list[Text]]:
     is_narrow = frame.width < NARROW
     rows = []
     for name, row in zip(names, gangs, strict=True):
-        line = Text(f"{_short(name, width):{width}}  ", style=_PHASES.get(row.phase or "", "") if is_narrow else "")
+        line = Text(
+            f"{_short(name, width):{width}}  ", style=PHASE_STYLES.get(row.phase or "", "") if is_narrow else ""
+        )
         if is_narrow:
             line.append(f"{row.running}/{row.min_member} {row.why}")
         else:
-            line.append(f"{row.phase or '-':<10}", style=_PHASES.get(row.phase or "", "magenta"))
+            line.append(f"{row.phase or '-':<10}", style=PHASE_STYLES.get(row.phase or "", "magenta"))
             waits = f"{row.waiting:<5}{duration(row.waits_seconds):<6}"
             line.append(f"  {row.min_member:<4}{row.running:<4}{waits}{row.why}")
         rows.append(line)

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from gangline.cli.terminal import PHASE_STYLES
 from gangline.cli.walk.checks import Expectation
 from gangline.cli.walk.steps import Step
 from gangline.cli.walk.view import Finding, View, group_name, reason_of
@@ -18,7 +19,6 @@ from gangline.cli.walk.view import Finding, View, group_name, reason_of
 REDRAW_S: Final = 0.1
 PLAIN_S: Final = 0.5
 PLAIN_WIDTH: Final = 160
-PHASE_STYLES: Final = {"Running": "green", "Pending": "yellow", "Succeeded": "blue", "Failed": "red"}
 
 
 class Screen:

@@ -88,15 +88,15 @@ def test_bad_words_get_one_clear_line(words: list[str], complaint: str) -> None:
     assert complaint in result.output
 
 
-@pytest.mark.parametrize("package", ["cronsim", "jsonpatch"])
-def test_a_missing_extra_is_named(package: str) -> None:
-    code = (
-        f"import sys; sys.modules[{package!r}] = None\nfrom gangline.cli.main import main\nmain(['sandbox', '--bare'])"
-    )
+@pytest.mark.parametrize("package", ["cronsim", "jsonpatch", "jsonpointer"])
+@pytest.mark.parametrize("command", ["sandbox", "demo"])
+def test_a_missing_extra_is_named(command: str, package: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None\nfrom gangline.cli.main import main\nmain([{command!r}])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 
     assert result.returncode == 1
-    assert "pip install 'gangline[sandbox]'" in result.stderr
+    assert f"the sandbox needs the package {package}: " in result.stderr
+    assert "pip install '.[sandbox]'" in result.stderr
 
 
 async def test_a_bare_sandbox_runs_until_it_is_told_to_end(tmp_path: Path) -> None:
