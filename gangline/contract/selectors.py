@@ -5,7 +5,9 @@ integer) never matches and never raises.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from operator import gt, lt
 from typing import Final
 
 from gangline.contract.node import Taint
@@ -25,7 +27,34 @@ def node_selector_matches(
     terms: Sequence[NodeSelectorTerm] | None, labels: Mapping[str, str] | None, node_name: str
 ) -> bool:
     """Tell whether one term matches the node; no terms, or an empty term, match nothing (kube-scheduler NodeAffinity)."""
-    return any(_term_matches(term, labels or {}, node_name) for term in terms or ())
+    return NodeSelectorMatcher(terms or ()).matches(labels or {}, node_name)
+
+
+class NodeSelectorMatcher:
+    """Terms that many nodes are compared with: whatever of them does not depend on the node is read once."""
+
+    __slots__ = ("_terms",)
+
+    def __init__(self, terms: Sequence[NodeSelectorTerm]) -> None:
+        self._terms = [
+            (
+                [(expression.key, _expression_test(expression)) for expression in term.match_expressions or ()],
+                [_field_test(field) for field in term.match_fields or ()],
+            )
+            for term in terms
+            if term.match_expressions or term.match_fields
+        ]
+
+    def matches(self, labels: Mapping[str, str], node_name: str) -> bool:
+        """Tell whether one term matches a node."""
+        for expressions, fields in self._terms:
+            for key, matches in expressions:
+                if not matches(labels.get(key)):
+                    break
+            else:
+                if all(matches(node_name) for matches in fields):
+                    return True
+        return False
 
 
 def tolerates(tolerations: Sequence[Toleration] | None, taint: Taint) -> bool:
@@ -45,55 +74,58 @@ def label_selector_matches(selector: LabelSelector | None, labels: Mapping[str, 
         return False
     present = labels or {}
     return all(present.get(key) == value for key, value in (selector.match_labels or {}).items()) and all(
-        _label_matches(requirement, present) for requirement in selector.match_expressions or ()
+        _label_test(requirement)(present.get(requirement.key)) for requirement in selector.match_expressions or ()
     )
 
 
-def _term_matches(term: NodeSelectorTerm, labels: Mapping[str, str], node_name: str) -> bool:
-    expressions, fields = term.match_expressions or (), term.match_fields or ()
-    if not expressions and not fields:
-        return False
-    return all(_expression_matches(expression, labels) for expression in expressions) and all(
-        _field_matches(field, node_name) for field in fields
-    )
+_Test = Callable[[str | None], bool]
+"""Whether the value that a node has, None for none, is as required."""
 
 
-def _expression_matches(expression: SelectorRequirement, labels: Mapping[str, str]) -> bool:
-    if expression.operator in ("Gt", "Lt"):
-        return _compares(expression, labels.get(expression.key))
-    return _label_matches(expression, labels)
-
-
-def _label_matches(requirement: SelectorRequirement | LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value, values = labels.get(requirement.key), requirement.values or ()
+def _label_test(requirement: SelectorRequirement | LabelSelectorRequirement) -> _Test:
+    values = frozenset(requirement.values or ())
     match requirement.operator:
         case "In":
-            return value is not None and value in values
-        case "NotIn":
-            return bool(values) and value not in values
-        case "Exists":
-            return value is not None and not values
-        case "DoesNotExist":
-            return value is None and not values
+            return lambda value: value is not None and value in values
+        case "NotIn" if values:
+            return lambda value: value not in values
+        case "Exists" if not values:
+            return lambda value: value is not None
+        case "DoesNotExist" if not values:
+            return lambda value: value is None
         case _:
-            return False
+            return _never
 
 
-def _field_matches(field: SelectorRequirement, node_name: str) -> bool:
+def _expression_test(requirement: SelectorRequirement) -> _Test:
+    if requirement.operator not in ("Gt", "Lt"):
+        return _label_test(requirement)
+    values = requirement.values or ()
+    limit = _signed_integer(values[0]) if len(values) == 1 else None
+    if limit is None:
+        return _never
+    return partial(_compares, gt if requirement.operator == "Gt" else lt, limit)
+
+
+def _field_test(field: SelectorRequirement) -> _Test:
     """Only `metadata.name`, In or NotIn, one value."""
-    if field.key != NAME_FIELD or len(field.values or ()) != 1:
-        return False
-    return field.operator in ("In", "NotIn") and _label_matches(field, {NAME_FIELD: node_name})
+    if field.key != NAME_FIELD or len(field.values or ()) != 1 or field.operator not in ("In", "NotIn"):
+        return _never
+    return _label_test(field)
 
 
-def _compares(expression: SelectorRequirement, value: str | None) -> bool:
-    values = expression.values or ()
-    if value is None or len(values) != 1:
-        return False
-    left, right = _integer(_SIGNED_INTEGER, value), _integer(_SIGNED_INTEGER, values[0])
-    if left is None or right is None:
-        return False
-    return left > right if expression.operator == "Gt" else left < right
+def _never(_value: str | None) -> bool:
+    return False
+
+
+def _compares(holds: Callable[[int, int], bool], limit: int, value: str | None) -> bool:
+    number = _signed_integer(value) if value is not None else None
+    return number is not None and holds(number, limit)
+
+
+@lru_cache(maxsize=4096)
+def _signed_integer(text: str) -> int | None:
+    return _integer(_SIGNED_INTEGER, text)
 
 
 def _integer(form: re.Pattern[str], text: str) -> int | None:

@@ -3,12 +3,13 @@
 DaemonSet-like members are pinned like that; a pod that carries `spec.nodeName` never waits for a scheduler.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from msgspec.structs import replace
 
 from gangline.contract.pod import NodeSelectorTerm
-from gangline.contract.selectors import NAME_FIELD, node_selector_matches
+from gangline.contract.selectors import NAME_FIELD, NodeSelectorMatcher
 from scheduler.core.filters.node_filter import NodeFilter
 from scheduler.core.model.ledger import NodeFacts
 from scheduler.core.model.member_class import NodeRules
@@ -16,10 +17,19 @@ from scheduler.core.reasons import NodeReason
 
 
 def _admits(rules: NodeRules, name: str, _facts: NodeFacts) -> bool:
-    terms = rules.affinity
-    if not terms or not all(_names_nodes(term) for term in terms):
+    if not rules.affinity:
         return True
-    return node_selector_matches([replace(term, match_expressions=None) for term in terms], None, name)
+    pinning = _pinning(rules)
+    return pinning is None or pinning.matches({}, name)
+
+
+@lru_cache(maxsize=16)
+def _pinning(rules: NodeRules) -> NodeSelectorMatcher | None:
+    """Return what matches the names, None unless every term reads them."""
+    terms = rules.affinity or ()
+    if not all(_names_nodes(term) for term in terms):
+        return None
+    return NodeSelectorMatcher([replace(term, match_expressions=None) for term in terms])
 
 
 def _names_nodes(term: NodeSelectorTerm) -> bool:

@@ -3,7 +3,13 @@ import pytest
 from gangline.contract.node import Taint
 from gangline.contract.pod import NodeSelectorTerm, SelectorRequirement, Toleration
 from gangline.contract.policy import LabelSelector, LabelSelectorRequirement
-from gangline.contract.selectors import label_selector_matches, node_selector_matches, tolerates, untolerated
+from gangline.contract.selectors import (
+    NodeSelectorMatcher,
+    label_selector_matches,
+    node_selector_matches,
+    tolerates,
+    untolerated,
+)
 
 LABELS = {"zone": "a", "cores": "8", "empty": "", "huge": str(2**63), "padded": "008", "negative": "-3"}
 
@@ -70,6 +76,14 @@ def test_terms_are_alternatives_and_requirements_of_one_term_hold_together() -> 
     assert not node_selector_matches((both,), LABELS, "n1")
     assert node_selector_matches((both,), LABELS, "n2")
     assert node_selector_matches((both, label("cores", "Exists")), LABELS, "n1")
+
+
+def test_one_matcher_serves_many_nodes() -> None:
+    matcher = NodeSelectorMatcher((label("cores", "Gt", "4"), field("metadata.name", "In", "n1")))
+
+    found = [matcher.matches({"cores": cores}, name) for cores, name in (("8", "n2"), ("4", "n2"), ("4", "n1"))]
+
+    assert found == [True, False, True]
 
 
 @pytest.mark.parametrize("terms", [None, ()], ids=["null", "empty"])
