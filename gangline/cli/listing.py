@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gangline.cli.cluster.access import Access
 from gangline.cli.cluster.labels import LabelTest
@@ -22,10 +23,15 @@ from gangline.cli.gangs import GangRow, rows
 from gangline.cli.reader import ReaderGoneError, leave_with_the_reader
 from gangline.cli.terminal import PHASE_STYLES, columns, duration, printable, screen_width, show
 from gangline.kube.client import Client
-from gangline.kube.wire.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
+from gangline.kube.wire.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS, Resource
 
 SETTLE_S: Final = 0.3
 """A gang changes with each of its pods: what comes within this time is printed once."""
+
+
+GONE: Final = "Gone"
+"""What a watch says of a gang that is not there any more, or has lost the labels that were asked for."""
+LOOK_S: Final = 1.0
 
 
 class Wanted(Struct, frozen=True):
@@ -126,32 +132,49 @@ class Watching:
     def __init__(self, mirror: Mirror, wanted: Wanted) -> None:
         self._mirror = mirror
         self._wanted = wanted
+        self._shown: dict[tuple[str, str], GangRow] = {}
 
     async def run(self, printed: Callable[..., None]) -> None:
         """Print until cancelled."""
         async with asyncio.TaskGroup() as group:
             for watch in self._mirror.watches.values():
                 group.create_task(watch.run(), name="watch")
+            group.create_task(self._tell_obstacles(), name="tell obstacles")
             await self._print_changes(printed)
 
     async def _print_changes(self, printed: Callable[..., None]) -> None:
-        shown: dict[tuple[str, str], tuple[object, ...]] = {}
         head, took_s = True, 0.0
         while True:
             await self._mirror.changed.wait()
             await asyncio.sleep(max(SETTLE_S, took_s))  # of many gangs the rows cost more than the settling
             began_s = asyncio.get_running_loop().time()
             self._mirror.changed.clear()
-            if not self._mirror.synced:
+            if not self._mirror.settled:
                 self._mirror.changed.set()
                 continue
-            rows_now = gang_rows(self._mirror.survey(), self._wanted)
-            new = [row for row in rows_now if shown.get((row.namespace, row.name)) != _content(row)]
-            shown = {(row.namespace, row.name): _content(row) for row in rows_now}
+            changed = self._changed()
             took_s = asyncio.get_running_loop().time() - began_s
-            if new:
-                printed(new, head=head)
+            if changed:
+                printed(changed, head=head)
                 head = False
+
+    def _changed(self) -> list[GangRow]:
+        """Return the rows that are new or not as they were shown, and those of gangs that have gone."""
+        before, found = self._shown, gang_rows(self._mirror.survey(), self._wanted)
+        self._shown = now = {(row.namespace, row.name): row for row in found}
+        new = [row for key, row in now.items() if key not in before or _content(before[key]) != _content(row)]
+        gone = [row for key, row in before.items() if key not in now]
+        return [*new, *(replace(row, phase=GONE, why="", reason=None, waits_seconds=None) for row in gone)]
+
+    async def _tell_obstacles(self) -> None:
+        """Warn once each time when what is shown begins to be old."""
+        told = set[Resource]()
+        while True:
+            obstacles = self._mirror.obstacles()
+            for kind in obstacles.keys() - told:
+                click.echo(f"warning: {kind.plural} are not followed: {printable(obstacles[kind])}", err=True)
+            told = set(obstacles)
+            await asyncio.sleep(LOOK_S)
 
 
 def _content(row: GangRow) -> tuple[object, ...]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @click.argument("name", required=False, shell_complete=complete_gang)
 @scope_options
-@click.option("-w", "--watch", is_flag=True, help="Go on, and print each gang again when it changes.")
+@click.option("-w", "--watch", is_flag=True, help="Go on, and print each gang again when it changes or goes.")
 @output_option("json", "yaml", "wide", "name")
 @access_options
 @click.option("-l", "--selector", metavar="LABELS", help="Only gangs with these labels, such as team=ml,tier!=free.")

@@ -52,9 +52,10 @@ def screen_width() -> int | None:
 
 
 def show(lines: Iterable[str]) -> None:
-    """Print lines; styles only on a terminal, and not where NO_COLOR is set."""
+    """Print lines; styles only on a terminal that has them, and not where NO_COLOR is set."""
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     for line in lines:
-        click.echo(line, color=False if os.environ.get("NO_COLOR") else None)
+        click.echo(line, color=False if is_plain else None)
 
 
 def printable(text: str) -> str:

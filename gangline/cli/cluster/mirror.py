@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from gangline.cli.cluster.survey import Survey
 from gangline.contract.meta import ApiObject, Key
@@ -15,6 +15,8 @@ from gangline.kube.client import Client
 from gangline.kube.reflector import Reflector, kept_in
 from gangline.kube.wire.resources import NODES, POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS, Resource
 
+STALE_S: Final = 90.0
+"""While nothing changes an API server is heard of about once a minute."""
 _TYPES: dict[Resource, type[ApiObject]] = {
     PODS: Pod,
     NODES: Node,
@@ -41,9 +43,16 @@ class Mirror:
         }
 
     @property
-    def synced(self) -> bool:
-        """Whether all of the kinds have been listed."""
-        return all(watch.synced for watch in self.watches.values())
+    def settled(self) -> bool:
+        """Whether each kind has been listed or is known not to be readable; pods must be listed."""
+        return all(
+            watch.synced or (watch.problem is not None and kind is not PODS) for kind, watch in self.watches.items()
+        )
+
+    def obstacles(self) -> dict[Resource, str]:
+        """Say of which kinds what was told may be old, and why."""
+        found = {kind: watch.obstacle(STALE_S) for kind, watch in self.watches.items() if watch.synced}
+        return {kind: obstacle for kind, obstacle in found.items() if obstacle is not None}
 
     def survey(self) -> Survey:
         """Return all as it is now."""

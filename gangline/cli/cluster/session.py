@@ -3,12 +3,13 @@
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 import msgspec
+import structlog
 import yaml
 from msgspec import Struct
 
@@ -39,6 +40,7 @@ class Failure(click.ClickException):
 def talk(access: Access, conversation: Callable[[Client], Awaitable[T]]) -> T:
     """Run a conversation to its end. Raises Failure for whatever keeps us from having it."""
     _refuse_unusable(access)
+    _leave_the_log_out()
 
     async def main() -> T:
         async with connect(access.kubeconfig, access.context or None, user_agent=USER_AGENT) as client:
@@ -50,6 +52,16 @@ def talk(access: Access, conversation: Callable[[Client], Awaitable[T]]) -> T:
         raise Failure(f"{error}\n{_NAME_ONE}") from error
     except ApiError as error:
         raise Failure(f"{error}\n{_way_out(error)}") from error
+
+
+def _leave_the_log_out() -> None:
+    """Drop log lines, which would go to stdout, among the output: a command says itself what is wrong."""
+    if not structlog.is_configured():
+        structlog.configure(processors=[_drop])
+
+
+def _drop(_logger: object, _method: str, _event: MutableMapping[str, Any]) -> NoReturn:
+    raise structlog.DropEvent
 
 
 def _way_out(error: ApiError) -> str:

@@ -285,10 +285,17 @@ def all_say(cluster: Cluster, group: str, words: str) -> bool:
 
 @asynccontextmanager
 async def process(cluster: Cluster, *words: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run the program itself; it is ended as Ctrl-C does."""
+    """Run the program itself on a cluster."""
+    async with started(*words, "--kubeconfig", str(cluster.kubeconfig)) as running:
+        yield running
+
+
+@asynccontextmanager
+async def started(*words: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run the program itself."""
     code = "from gangline.cli.main import main; main()"
     running = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", code, *words, "--kubeconfig", str(cluster.kubeconfig)),
+        *(sys.executable, "-c", code, *words),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -315,6 +322,42 @@ async def test_a_watch_prints_what_changes_until_it_is_interrupted() -> None:
 
     assert head[:3] == COLUMNS[:3]
     assert (code, said) == (130, b"")
+
+
+async def test_a_watch_shows_what_it_may_read_and_says_what_not(tmp_path: Path) -> None:
+    """Of PodGroups nothing may be read; pods may be listed and not followed."""
+
+    def answer(asked: Asked) -> Answer:
+        if asked.path.endswith("/podgroups") or "watch" in asked.query:
+            return Answer(403, {"reason": "Forbidden", "message": f"no {asked.path.rpartition('/')[2]} for you"})
+        found = [builders.pod("g-0", namespace="default", group="g")] if asked.path.endswith("/pods") else []
+        return Answer(200, {"metadata": {"resourceVersion": "1"}, "items": msgspec.to_builtins(found)})
+
+    async with ScriptedApi(answer) as api:
+        words = ("status", "-w", "--kubeconfig", api.kubeconfig(tmp_path))
+        async with started(*words) as running, asyncio.timeout(60):
+            assert running.stdout is not None
+            assert running.stderr is not None
+            head, row = await running.stdout.readline(), await running.stdout.readline()
+            first, second = await running.stderr.readline(), await running.stderr.readline()
+            running.send_signal(signal.SIGINT)
+            rest = await running.communicate()
+
+    assert cells(head.decode().strip()) == COLUMNS
+    assert row.startswith(b"g ")
+    assert first == b"warning: not read: podgroups: 403 Forbidden: no podgroups for you\n"
+    assert second == b"warning: pods are not followed: 403 Forbidden: no pods for you\n"
+    assert rest == (b"", b"")
+
+
+async def test_a_watch_says_that_a_gang_has_gone() -> None:
+    async with running_cluster(nodes(1, cpu="2"), services=()) as cluster:
+        await cluster.create(pod_group("g", 2))
+        async with process(cluster, "status", "g", "-w") as running, asyncio.timeout(60):
+            assert running.stdout is not None
+            await running.stdout.readuntil(b"NoPods")
+            await cluster.delete("PodGroup", "g")
+            await running.stdout.readuntil(b"Gone")
 
 
 async def test_a_watch_of_what_does_not_exist_ends_at_once(tmp_path: Path) -> None:

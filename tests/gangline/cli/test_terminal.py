@@ -1,5 +1,8 @@
 """What commands print: durations, tables that fit, plain text off a terminal."""
 
+import io
+import sys
+
 import pytest
 from msgspec import Struct
 
@@ -59,6 +62,13 @@ def test_what_comes_from_a_cluster_commands_no_terminal(lines: list[str]) -> Non
     assert r"\x1b]0;owned\x07 a\x9b2J b\u202ec" in lines[-1]
 
 
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 class Thing(Struct):
     name: str
     none: int | None = None
@@ -74,3 +84,16 @@ class Thing(Struct):
 )
 def test_values_are_written_for_programs_without_nulls(form: str, text: str) -> None:
     assert machine_readable(Thing("x"), form) == text
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb"), ("TERM", "xterm")])
+def test_styles_are_only_for_terminals_that_have_them(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "stdout", screen)
+
+    show([bold("x")])
+
+    assert screen.getvalue() == ("\x1b[1mx\x1b[0m\n" if value == "xterm" else "x\n")
