@@ -59,20 +59,16 @@ def check(
     PodGroups that exist there count, and members are tried on its nodes as if those were empty.
 
     Exits with 0 if nothing is wrong, with 1 if there are errors (with --strict: or warnings), with 2 if a file cannot
-    be read.
+    be read; the others are checked all the same.
     """
     from gangline.cli.manifest.checking import check_files  # noqa: PLC0415 - heavy
-    from gangline.cli.manifest.documents import DocumentError  # noqa: PLC0415
 
     cluster = Access(kubeconfig, context) if against_cluster or kubeconfig or context else None
-    try:
-        outcome = check_files(
-            paths, namespace=namespace, scheduler_names=scheduler_names or (DEFAULT_SCHEDULER_NAME,), cluster=cluster
-        )
-    except DocumentError as error:
-        click.echo(f"error: {error}", err=True)
-        raise SystemExit(UNREADABLE) from error
+    names = scheduler_names or (DEFAULT_SCHEDULER_NAME,)
+    outcome = check_files(paths, namespace=namespace, scheduler_names=names, cluster=cluster)
     _print(outcome, form)
+    if outcome.unreadable:
+        raise SystemExit(UNREADABLE)
     if outcome.errors or (strict and outcome.warnings):
         raise SystemExit(FOUND)
 
@@ -80,6 +76,8 @@ def check(
 def _print(outcome: "Outcome", form: str | None) -> None:
     from gangline.cli.terminal import bold, counted, machine_readable, printable, show  # noqa: PLC0415
 
+    for problem in outcome.unreadable:
+        click.echo(f"error: {printable(problem)}", err=True)
     if form is not None:
         click.echo(machine_readable(outcome, form))
         return

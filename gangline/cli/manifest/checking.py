@@ -12,20 +12,25 @@ from gangline.cli.manifest.findings import Finding, Severity
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """All findings, in the order of the files, how many objects were looked at, and how they were read."""
+    """All findings, in the order of the files, how many objects were looked at, and how they were read.
+
+    `unreadable` has one line for each file of which nothing was read.
+    """
 
     findings: tuple[Finding, ...]
     objects: int
     errors: int
     warnings: int
     notes: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
 def check_files(
     paths: Sequence[str], *, namespace: str, scheduler_names: tuple[str, ...], cluster: Access | None
 ) -> Outcome:
-    """Check files, also against a cluster where one is given. Raises DocumentError and Failure."""
-    documents = read(paths)
+    """Check files, also against a cluster where one is given. Raises Failure."""
+    reading = read(paths)
+    documents = reading.documents
     if cluster is None:
         manifests = rules.gather(documents, namespace, {})
         found = list(rules.findings(manifests, scheduler_names))
@@ -46,6 +51,7 @@ def check_files(
         errors=errors,
         warnings=len(found) - errors,
         notes=tuple(_notes(documents)),
+        unreadable=reading.unreadable,
     )
 
 

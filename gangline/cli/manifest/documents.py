@@ -67,35 +67,45 @@ class DocumentError(ValueError):
     """Something that cannot be read as objects; the message says where and why."""
 
 
-def read(paths: Iterable[str]) -> list[Document]:
-    """Read files, directories (all YAML and JSON files in them) and `-` for stdin, each once. Raises DocumentError."""
-    texts = {name: text for path in dict.fromkeys(paths) for name, text in _texts(path)}
-    return [document for name, text in texts.items() for document in parse(text, name)]
+class Reading(Struct, frozen=True):
+    """All objects that were read, and one line for each file that cannot be."""
+
+    documents: tuple[Document, ...]
+    unreadable: tuple[str, ...]
 
 
-def _texts(path: str) -> Iterator[tuple[str, str]]:
-    try:
-        if path == STDIN:
-            yield "<stdin>", sys.stdin.read()
-            return
-        for file in _files(path):
-            yield str(file), file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DocumentError(f"{path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise DocumentError(f"{path}: this is no UTF-8: {error}") from error
+def read(paths: Iterable[str]) -> Reading:
+    """Read files, directories (all YAML and JSON files in them) and `-` for stdin, each once."""
+    documents: list[Document] = []
+    unreadable: list[str] = []
+    for file in dict.fromkeys(file for path in paths for file in _files(path)):
+        try:
+            documents += parse(*_text(file))
+        except DocumentError as error:
+            unreadable.append(str(error))
+    return Reading(tuple(documents), tuple(unreadable))
 
 
-def _files(path: str) -> list[Path]:
-    if not path:
-        raise DocumentError("a file without a name: is a variable empty?")
+def _files(path: str) -> list[str]:
+    """Return the files of a directory; anything else as it is, also a directory without any."""
     found = Path(path)
-    if not found.is_dir():
-        return [found]
-    files = sorted(each for each in found.rglob("*") if each.suffix in _SUFFIXES)
-    if not files:
-        raise DocumentError(f"{path}: there is no file in it whose name ends in {', '.join(sorted(_SUFFIXES))}")
-    return files
+    if not path or path == STDIN or not found.is_dir():
+        return [path]
+    return [str(each) for each in sorted(found.rglob("*")) if each.suffix in _SUFFIXES] or [path]
+
+
+def _text(file: str) -> tuple[str, str]:
+    """Return what stands in a file, and what to call it. Raises DocumentError."""
+    if not file:
+        raise DocumentError("a file without a name: is a variable empty?")
+    if Path(file).is_dir():
+        raise DocumentError(f"{file}: there is no file in it whose name ends in {', '.join(sorted(_SUFFIXES))}")
+    try:
+        return (sys.stdin.read(), "<stdin>") if file == STDIN else (Path(file).read_text(encoding="utf-8"), file)
+    except OSError as error:
+        raise DocumentError(f"{file}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"{file}: this is no UTF-8: {error}") from error
 
 
 def parse(text: str, file: str) -> list[Document]:

@@ -371,9 +371,29 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "wide.yaml").write_text("kind: Pod", encoding="utf-16")
     (tmp_path / "empty").mkdir()
 
-    assert run("/no/such/file").stderr == "error: /no/such/file: No such file or directory\n"
+    assert run("/no/such/file").stderr.startswith("error: /no/such/file: No such file or directory\n")
     assert "this is no UTF-8" in run(str(tmp_path / "wide.yaml")).stderr
     assert "there is no file in it whose name ends in .json, .yaml, .yml" in run(str(tmp_path / "empty")).stderr
+
+
+def test_what_cannot_be_read_keeps_nothing_else_from_being_checked(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("{{ .Values.x }}: [")
+    (tmp_path / "b.yaml").write_text(BAD)
+    (tmp_path / "c.yaml").write_text("a: [")
+
+    text = run(str(tmp_path), "/no/such/file")
+    data = run("-o", "json", str(tmp_path))
+
+    assert (text.exit_code, data.exit_code) == (2, 2)
+    assert text.stdout.startswith(f"{tmp_path}/b.yaml:1: error: PodGroup/g: ")
+    *unreadable, summary = text.stderr.splitlines()
+    assert [line.split(":")[1] for line in unreadable] == [
+        f" {tmp_path}/a.yaml",
+        f" {tmp_path}/c.yaml",
+        " /no/such/file",
+    ]
+    assert summary == "1 error, 0 warnings in 2 objects"
+    assert len(json.loads(data.stdout)["unreadable"]) == 2
 
 
 def test_what_is_named_twice_is_read_once(tmp_path: Path) -> None:
