@@ -15,13 +15,20 @@ from gangline.contract.meta import Key
 from gangline.contract.pod import Pod
 from gangline.contract.podgroup import PodGroup, PodGroupStatus
 from gangline.kube.wire.resources import NAMESPACES, POD_GROUPS, PODS, REPLICA_SETS
+from gangline.sandbox.kubelets.nodes import STOPPED_ANNOTATION
 from tests.conformance.rows import ROWS, Row, Stage, row
 from tests.support.cluster import NAMESPACE, Cluster
 from tests.support.manifests import Manifest, pod, pod_group, replica_set
 
 PHASES: Final = {"P": "Pending", "B": "Pending", "R": "Running", "S": "Succeeded", "F": "Failed"}
 WORDS: Final = {"P": "waiting", "B": "bound", "R": "running", "S": "succeeded", "F": "failed"}
-NOWHERE: Final = "node-without-kubelet"
+NODE: Final[Manifest] = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "node-that-stands-still", "annotations": {STOPPED_ANNOTATION: "true"}},
+}
+"""Where pods only say that they run. On a node that does not exist they would be removed after a while."""
+REPORTER: Final = "gangline.io/controller"
 FINISH_LATER_S: Final = 1
 """Times have whole seconds there: a pod that ends in the second of its creation would be of an earlier run."""
 
@@ -213,7 +220,7 @@ class Play:
     async def _bind(self, name: str) -> None:
         key = self._pod_key(name)
         one = await self.cluster.client.get(PODS, key, Pod)
-        await self.cluster.client.bind(key, one.metadata.uid, NOWHERE)
+        await self.cluster.client.bind(key, one.metadata.uid, NODE["metadata"]["name"])
 
     async def _set_phase(self, name: str, letter: str) -> None:
         status: Manifest = {"phase": PHASES[letter]}
@@ -447,7 +454,7 @@ async def b48(cluster: Cluster) -> AsyncIterator[None]:
     await witness.create(1)
     await witness.until_shown("Pending 0/0/0")
     assert play.key not in cluster.groups
-    assert cluster.said_of("Pod", "b48-0") == cluster.said_of("PodGroup", "b48") == []
+    assert cluster.said_of("Pod", "b48-0", by=REPORTER) == cluster.said_of("PodGroup", "b48") == []
     assert await cluster.services["controller"].problems() == []
 
 

@@ -6,17 +6,15 @@ from typing import cast
 
 import pytest
 
-from gangline.kube.wire.resources import POD_GROUPS, PODS
-from gangline.sandbox.reconciling.world import Pace
+from gangline.kube.wire.resources import NODES, POD_GROUPS, PODS
 from tests.conformance.rows import KNOWN, Report, Row, Stage
+from tests.conformance.status import NODE
 from tests.conformance.tables import ALL, REPORTS, ROWS
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import nodes
 
 Outcomes = dict[str, BaseException | None]
 ROOMY = nodes(2, cpu="64", memory="64Gi")
-PATIENT = Pace(lost_node_s=600)
-"""Pods that only say that they run are on no node that exists."""
 
 
 def on(stage: Stage) -> list[object]:
@@ -74,7 +72,8 @@ async def beside_others(ones: Sequence[Row | Report]) -> Outcomes:
 
 
 async def with_the_controller_alone(ones: Sequence[Row | Report]) -> Outcomes:
-    async with running_cluster(services=(), pace=PATIENT) as cluster:
+    async with running_cluster(services=()) as cluster:
+        await cluster.client.create(NODES, "", NODE)
         plays = [cast(Callable[[Cluster], AsyncIterator[None]], one.check)(cluster) for one in ones]
         arranged = await outcomes(ones, [anext(play) for play in plays])
         await cluster.start("controller")

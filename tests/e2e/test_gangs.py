@@ -3,6 +3,7 @@
 import asyncio
 
 from gangline.contract.meta import Key
+from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 from gangline.kube.wire.resources import NODES, PODS
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import deployment, gang, job, nodes, pod, pod_group, pods, replica_set
@@ -255,9 +256,12 @@ async def test_every_waiting_pod_has_an_event_of_its_own() -> None:
 
 
 async def test_a_bound_pod_has_one_event_that_says_where() -> None:
-    async with running_cluster(nodes(1, cpu="2")) as cluster:
+    async with running_cluster(nodes(1, cpu="2"), services=("controller",)) as cluster:
         await cluster.create(*gang("g", 2))
-        await cluster.until(lambda: [cluster.said_of("Pod", f"g-{n}") for n in (0, 1)] == [["Scheduled"]] * 2, "events")
+        await cluster.start("scheduler")
+        await cluster.until(lambda: all("Scheduled" in cluster.said_of("Pod", f"g-{n}") for n in (0, 1)), "events")
+        await cluster.until(lambda: cluster.phase("g") == "Running", "the gang runs")
+        assert [cluster.said_of("Pod", f"g-{n}", by=DEFAULT_SCHEDULER_NAME) for n in (0, 1)] == [["Scheduled"]] * 2
 
 
 async def test_a_deleted_namespace_takes_its_gangs_along() -> None:

@@ -56,7 +56,7 @@ class Reference(Struct, frozen=True):
     namespace: str = ""
 
 
-class RecordedEvent(Struct, frozen=True):
+class RecordedEvent(Struct, frozen=True, rename="camel"):
     """What tests read of an Event."""
 
     metadata: ObjectMeta
@@ -64,6 +64,7 @@ class RecordedEvent(Struct, frozen=True):
     type: str = ""
     reason: str = ""
     note: str = ""
+    reporting_controller: str = ""
 
 
 class Cluster:
@@ -151,12 +152,12 @@ class Cluster:
         """The phase that a PodGroup shows."""
         return self.group(name).status.phase
 
-    def said_of(self, kind: str, name: str) -> list[str]:
-        """Reasons of the Events about an object, sorted."""
+    def said_of(self, kind: str, name: str, *, by: str = "") -> list[str]:
+        """Reasons of the Events about an object, of one controller if it is named, sorted."""
         return sorted(
             event.reason
             for event in self.events.values()
-            if (event.regarding.kind, event.regarding.name) == (kind, name)
+            if (event.regarding.kind, event.regarding.name) == (kind, name) and by in {"", event.reporting_controller}
         )
 
     async def until(self, holds: Callable[[], bool], what: str, within_s: float = DEADLINE_S) -> None:

@@ -46,8 +46,8 @@ class Services:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            for name in self._names:
-                service = await self._start(name)
+            for name, port in zip(self._names, free_ports(len(self._names)), strict=True):
+                service = await self._start(name, port)
                 stack.push_async_callback(_stop, service)
                 self.running = (*self.running, service)
             self._stack = stack.pop_all()
@@ -65,8 +65,8 @@ class Services:
             f"{service.name} ended with exit code {code}; its last log lines:\n{last_lines(service.log)}"
         )
 
-    async def _start(self, name: str) -> Service:
-        address = f"{LOOPBACK}:{free_port()}"
+    async def _start(self, name: str, port: int) -> Service:
+        address = f"{LOOPBACK}:{port}"
         log = self._directory / f"{name}.log"
         with log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(
@@ -97,13 +97,15 @@ def last_lines(log: Path) -> str:
     return "\n".join(f"    {line}" for line in lines[-LAST_LINES:]) or "    (nothing)"
 
 
-def free_port() -> int:
-    """Find a port that nobody listens on, outside the range from which outgoing connections get theirs meanwhile."""
-    while True:
+def free_ports(count: int) -> list[int]:
+    """Find ports that nobody listens on, all different, outside the range of outgoing connections."""
+    found: list[int] = []
+    while len(found) < count:
         port = random.randint(*PORTS)  # noqa: S311 - not a secret
         with socket.socket() as probe, suppress(OSError):
             probe.bind((LOOPBACK, port))
-            return port
+            found += [port] if port not in found else []
+    return found
 
 
 async def _stop(service: Service) -> None:

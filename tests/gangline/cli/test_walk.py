@@ -15,7 +15,7 @@ from gangline.cli.walk.checks import Expectation
 from gangline.cli.walk.guard import Guard
 from gangline.cli.walk.run import walk
 from gangline.cli.walk.screen import Screen
-from gangline.cli.walk.services import LOOPBACK, PORTS, ServiceDiedError, Services, free_port, without_settings
+from gangline.cli.walk.services import LOOPBACK, PORTS, ServiceDiedError, Services, free_ports, without_settings
 from gangline.cli.walk.stage import Stage
 from gangline.cli.walk.steps import STEPS, Step
 from gangline.cli.walk.view import Finding, View, WatchedGroup
@@ -98,11 +98,12 @@ async def test_service_that_ends_by_itself_is_named_with_its_last_lines(tmp_path
 
 def test_ports_are_free_and_not_for_outgoing_connections() -> None:
     first, last = PORTS
-    for port in {free_port() for _ in range(20)}:
-        assert first <= port <= last
-        with socket.socket() as listener:
-            listener.bind((LOOPBACK, port))
-            assert port != free_port()
+    ports = free_ports(2000)
+    assert len(set(ports)) == 2000
+    assert all(first <= port <= last for port in ports)
+    with socket.socket() as listener:
+        listener.bind((LOOPBACK, ports[0]))
+        assert ports[0] not in free_ports(2000)
 
 
 def test_services_are_not_set_up_by_our_environment() -> None:
