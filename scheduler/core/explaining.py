@@ -1,6 +1,6 @@
 """Verdicts: what the pods of a gang that was not placed say."""
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from gangline.contract.membership import GangKind
 from gangline.contract.ordering import Turn
@@ -8,7 +8,9 @@ from scheduler.core.gang import Gang, Standing, title
 from scheduler.core.gang_rule import Ready
 from scheduler.core.model.member import Said
 from scheduler.core.placement import Demand
-from scheduler.core.reasons import Reason, Unplaced, sentence
+from scheduler.core.reasons import Reason, Unplaced, listed, sentence
+
+_GANGS_NAMED: Final = 4
 
 
 def verdict(gang: Gang, ready: Ready, demand: Demand, unplaced: Unplaced, *, holders: list[str], refusal: str) -> Said:
@@ -18,7 +20,7 @@ def verdict(gang: Gang, ready: Ready, demand: Demand, unplaced: Unplaced, *, hol
     if gang.key.kind is not GangKind.POD:
         parts.append(_standing(gang, ready))
     if reason is Reason.HELD_FOR_GANG:
-        parts.append(f"Room is held for the repair of {', '.join(holders)}.")
+        parts.append(f"Room is held for the repair of {listed(holders, _GANGS_NAMED, 'gangs')}.")
     if reason is Reason.BIND_FAILED and refusal:
         parts.append(f"Last refusal: {refusal}.")
     return Said(reason, " ".join(parts))

@@ -1,6 +1,8 @@
 """Why a pod waits and why a node does not fit: closed sets, with the words that users see."""
 
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -66,6 +68,19 @@ class Cause(StrEnum):
     """The gang's own members or its PodGroup changed."""
     TIME = "Time"
     """A deadline of the gang's own: backoff, hold."""
+
+
+_KINDS_NAMED: Final = 4
+_AMOUNTS_NAMED: Final = 8
+"""Whatever is as many as a user likes is named up to here and only counted beyond: each member stores the sentence."""
+
+
+def listed(texts: Sequence[str], limit: int, others: str, *, joint: str = ", ") -> str:
+    """Join texts; of those beyond the limit only the number is given, as that of `others` (a plural in -s)."""
+    more = len(texts) - limit
+    if more <= 0:
+        return joint.join(texts)
+    return f"{joint.join(texts[:limit])} and {more} other {others.removesuffix('s') if more == 1 else others}"
 
 
 def insufficient(resource: str) -> str:
@@ -136,12 +151,21 @@ def _nodes(unplaced: Unplaced) -> str:
     start = f"0/{unplaced.node_count} nodes are available"
     if not unplaced.node_count:
         return f"{start}: the cluster has none."
-    return f"{start}: {_counted(unplaced, unplaced.missing[0].class_id)}."
+    return f"{start}: {next(counted for _, counted in _kinds(unplaced))}."
 
 
-def _counted(unplaced: Unplaced, class_id: int) -> str:
-    verdict = next(verdict for verdict in unplaced.classes if verdict.class_id == class_id)
-    return ", ".join(f"{count} {text}" for text, count in verdict.node_reasons)
+def _kinds(unplaced: Unplaced) -> dict[tuple[str, str], int]:
+    """Count the missing members by what they need and why each node has no place for them; in their order."""
+    verdicts = {verdict.class_id: verdict for verdict in unplaced.classes}
+    kinds: dict[tuple[str, str], int] = {}
+    for missing in unplaced.missing:
+        kind = (_needs(missing), _counted(verdicts[missing.class_id]))
+        kinds[kind] = kinds.get(kind, 0) + missing.count
+    return kinds
+
+
+def _counted(verdict: ClassVerdict) -> str:
+    return listed([f"{count} {text}" for text, count in verdict.node_reasons], _AMOUNTS_NAMED, "reasons")
 
 
 def _members(unplaced: Unplaced) -> str:
@@ -153,17 +177,23 @@ def _members(unplaced: Unplaced) -> str:
     fitting = f"{unplaced.fitting} of {unplaced.need} members fit"
     if not unplaced.exact:
         fitting = f"Room was found for {unplaced.fitting} of {unplaced.need} members"
-    return f"{fitting}; {', '.join(_more(unplaced, missing) for missing in unplaced.missing)}."
+    kinds = list(_kinds(unplaced).items())
+    _, first = kinds[0][0]
+    texts = [
+        _more(count, needs, "" if counted == first else counted) for (needs, counted), count in kinds[:_KINDS_NAMED]
+    ]
+    others = sum(count for _, count in kinds[_KINDS_NAMED:])
+    if others:
+        texts.append(f"{others} more that ask for something else find no room")
+    return f"{fitting}; {', '.join(texts)}."
 
 
-def _more(unplaced: Unplaced, missing: Missing) -> str:
-    needs = _needs(missing)
-    if missing.count == 1:
+def _more(count: int, needs: str, counted: str) -> str:
+    if count == 1:
         text = f"1 more needs {needs}" if needs else "1 more finds no node"
     else:
-        text = f"{missing.count} more need {needs} each" if needs else f"{missing.count} more find no node"
-    first, own = unplaced.missing[0].class_id, _counted(unplaced, missing.class_id)
-    return text if own == _counted(unplaced, first) else f"{text} ({own})"
+        text = f"{count} more need {needs} each" if needs else f"{count} more find no node"
+    return f"{text} ({counted})" if counted else text
 
 
 def _needs(missing: Missing) -> str:
@@ -173,7 +203,8 @@ def _needs(missing: Missing) -> str:
 
 
 def _amounts(amounts: tuple[tuple[str, int], ...]) -> str:
-    return " and ".join(f"{format_amount(resource, amount)} {resource}" for resource, amount in amounts)
+    texts = [f"{format_amount(resource, amount)} {resource}" for resource, amount in amounts]
+    return listed(texts, _AMOUNTS_NAMED, "resources", joint=" and ")
 
 
 def _min_resources(unplaced: Unplaced) -> str:

@@ -144,3 +144,16 @@ def test_what_is_held_for_others_counts_against_the_budget_of_a_step(lost: int, 
     step = script.scheduler.handle([RowBudgetGiven(rows=1100), *others], script.now)
 
     assert len(step.decisions) == decided
+
+
+def test_of_many_gangs_for_which_room_is_held_a_few_are_named() -> None:
+    names = [f"g{number}" for number in range(9)]
+    groups = [group(name, 2) for name in names]
+    members = [pod(f"{name}-{n}", group=name, node=f"n{n}", phase="Running") for name in names for n in (0, 1)]
+    script = Script(node("n0", cpu=9), node("n1", cpu=9), *groups, *members)
+    script.remove(*members[::2])
+
+    script.observe(pod("other"))
+
+    _, message = script.conditions["other"]
+    assert "Room is held for the repair of team/g0, team/g1, team/g2, team/g3 and 5 other gangs." in message

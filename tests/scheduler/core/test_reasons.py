@@ -100,6 +100,36 @@ _NODES = "0/50 nodes are available: 30 Insufficient cpu, 20 node(s) had untolera
             "or kept apart; node autoscalers will not act on this.",
             id="kept apart",
         ),
+        pytest.param(
+            {
+                "classes": tuple(_verdict(number, (NodeReason.NODE_AFFINITY, 50)) for number in range(4)),
+                "missing": tuple(Missing(number, 1, ()) for number in range(4)),
+            },
+            "0/50 nodes are available: 50 node(s) didn't match Pod's node affinity/selector. "
+            "6 of 10 members fit; 4 more find no node.",
+            id="several classes that lack the same",
+        ),
+        pytest.param(
+            {
+                "classes": tuple(_verdict(number, (_CPU, 50)) for number in range(900)),
+                "missing": tuple(Missing(number, 2, (("cpu", 1000 * number + 1000),)) for number in range(900)),
+            },
+            "0/50 nodes are available: 50 Insufficient cpu. 6 of 10 members fit; 2 more need 1 cpu each, "
+            "2 more need 2 cpu each, 2 more need 3 cpu each, 2 more need 4 cpu each, "
+            "1792 more that ask for something else find no room.",
+            id="more classes than anybody reads",
+        ),
+        pytest.param(
+            {
+                "need": 1,
+                "classes": (_verdict(0, *((f"Insufficient r{number}", 50) for number in range(9))),),
+                "missing": (Missing(0, 1, tuple((f"r{number}", 1) for number in range(10))),),
+            },
+            "0/50 nodes are available: 50 Insufficient r0, 50 Insufficient r1, 50 Insufficient r2, 50 Insufficient r3, "
+            "50 Insufficient r4, 50 Insufficient r5, 50 Insufficient r6, 50 Insufficient r7 and 1 other reason. "
+            "It needs 1 r0 and 1 r1 and 1 r2 and 1 r3 and 1 r4 and 1 r5 and 1 r6 and 1 r7 and 2 other resources.",
+            id="more resources than anybody reads",
+        ),
     ],
 )
 def test_the_sentence_says_what_stands_in_the_way(changes: dict[str, Any], text: str) -> None:
