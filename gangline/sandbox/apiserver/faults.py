@@ -2,12 +2,10 @@
 
 | Request | What it does |
 |---|---|
-| PUT /sandbox/faults | `{"seed": 7, "rules": [...]}` replaces all rules; one generator, seeded, draws for all of them |
+| PUT /sandbox/faults | `{"seed": 7, "rules": [...]}` replaces all rules, an empty list ends them; one generator, seeded, draws for all of them |
 | GET /sandbox/faults | the rules with how often each has struck |
-| DELETE /sandbox/faults | no more faults |
 | POST /sandbox/compact | `{"revision": N}`, or nothing for now: older watches and pages get 410 |
 | POST /sandbox/objects | an object goes into the store as it is, past defaults and validation; `?key=` says where |
-| DELETE /sandbox/objects | the object with this apiVersion, kind, namespace and name goes, whatever holds it |
 | POST /sandbox/watches/drop | cuts every open watch, or those of `{"resource": "pods"}` |
 | GET /sandbox/log?after=N | every committed version, one JSON line each, in order |
 

@@ -18,8 +18,6 @@ from gangline.sandbox.apiserver.strategies.strategy import ClusterState, Write
 
 T = TypeVar("T")
 
-_OK = {"ok": True}
-
 
 class Admin:
     """What a test or a person may do to the server itself."""
@@ -32,22 +30,17 @@ class Admin:
     def answer(self, call: Call) -> Answer:
         """Answer a request under /sandbox/; raises Failure."""
         match call.method, call.path.removeprefix("/sandbox/").rstrip("/"):
-            case "PUT" | "POST", "faults":
+            case "PUT", "faults":
                 self._faults.install(_read(call.body, RuleBook))
-                return answers.document(_OK)
+                return answers.document({"ok": True})
             case "GET", "faults":
                 rules = [{"rule": rule, "struck": struck} for rule, struck in self._faults.report()]
                 return answers.document({"rules": rules})
-            case "DELETE", "faults":
-                self._faults.install(RuleBook())
-                return answers.document(_OK)
             case "POST", "compact":
                 revision = _read(call.body or b"{}", dict[str, int]).get("revision")
                 return answers.document({"compacted": self._state.store.compact(revision)})
-            case "POST" | "PUT", "objects":
+            case "POST", "objects":
                 return self._put(_read(call.body, dict[str, Any]), call.query.get("key", ""))
-            case "DELETE", "objects":
-                return self._remove(_read(call.body, dict[str, Any]))
             case "POST", "watches/drop":
                 resource = _read(call.body or b"{}", dict[str, str]).get("resource")
                 return answers.document({"dropped": self._streams.drop(resource)})
@@ -63,20 +56,10 @@ class Admin:
         metadata = item.setdefault("metadata", {})
         metadata.setdefault("uid", old.object["metadata"]["uid"] if old else str(uuid.uuid4()))
         metadata.setdefault("creationTimestamp", self._state.timestamp())
-        return self._commit(Change.MODIFIED if old else Change.ADDED, kind, key, item)
-
-    def _remove(self, item: Object) -> Answer:
-        kind, key = self._place_of(item)
-        old = self._state.store.get(kind.resource, key)
-        if old is None:
-            raise failures.not_found(kind, key)
-        return self._commit(Change.DELETED, kind, key, old.object)
-
-    def _commit(self, change: Change, kind: Kind, key: str, item: Object) -> Answer:
+        change, before = (Change.MODIFIED, old.object) if old else (Change.ADDED, None)
         version = self._state.store.commit(change, kind.resource, key, item)
-        old = version.previous.object if version.previous else None
-        strategy_of(kind).committed(Write(kind=kind, new=item, old=old, subresource="", state=self._state))
-        return answers.document(version.object, 201 if change is Change.ADDED else 200)
+        strategy_of(kind).committed(Write(kind=kind, new=item, old=before, subresource="", state=self._state))
+        return answers.document(version.object, 200 if old else 201)
 
     def _place_of(self, item: Object) -> tuple[Kind, str]:
         """Return the kind and the store's key of an object; raises 400."""

@@ -153,17 +153,6 @@ async def test_a_deletion_timestamp_of_null_is_none(rest: Rest) -> None:
     assert (await rest.post(f"{PODS}/a/binding", binding("a", "n"))).status == 201
 
 
-async def test_whatever_holds_an_object_it_can_be_taken_out_of_the_store(rest: Rest) -> None:
-    place = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "default"}}
-    held = {**place, "metadata": {**place["metadata"], "finalizers": ["x.io/hold"]}}  # type: ignore[dict-item]
-    await rest.post("/sandbox/objects", held)
-    await rest.delete(f"{PODS}/a")
-    assert (await rest.get(f"{PODS}/a")).status == 200
-
-    assert (await rest.delete("/sandbox/objects", place)).status == 200
-    assert (await rest.get(f"{PODS}/a")).status == 404
-
-
 async def test_a_defect_costs_one_request(rest: Rest) -> None:
     hostile = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "default"}, "spec": "none"}
     await rest.post("/sandbox/objects", hostile)
