@@ -14,12 +14,12 @@ import structlog
 from gangline.base.clock import Clock
 from gangline.base.token_bucket import TokenBucket
 from gangline.contract.meta import Key
+from gangline.contract.timestamps import timestamp
 from gangline.kube.client import STRATEGIC_PATCH, Client
 from gangline.kube.clock import utc_now
 from gangline.kube.recorder import EventRecorder, ObjectReference
 from gangline.kube.wire import errors
 from gangline.kube.wire.resources import PODS
-from gangline.kube.wire.timestamps import timestamp
 from scheduler.core.events import ConditionAnswered, ConditionOutcome
 from scheduler.core.instructions import Announce, WriteCondition
 from scheduler.metrics import Metrics

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from gangline.contract.timestamps import timestamp
 from gangline.kube.wire.resources import Resource
 from gangline.sandbox.objects.apps import Deployment, ReplicaSet
 from gangline.sandbox.objects.batch import Job
@@ -14,7 +15,6 @@ from gangline.sandbox.objects.resources import RESOURCES
 from gangline.sandbox.reconciling.actions import Action, Create, Decision, Delete, Patch
 from gangline.sandbox.reconciling.cache import Cache
 from gangline.sandbox.reconciling.world import Pace, World
-from gangline.sandbox.timestamps import timestamp
 
 T = TypeVar("T", bound=Identified)
 

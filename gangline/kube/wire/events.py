@@ -13,11 +13,11 @@ from msgspec import Struct
 from gangline.base.backoff import Backoff
 from gangline.base.key_queue import KeyQueue
 from gangline.contract.meta import Key
+from gangline.contract.timestamps import microtime
 from gangline.kube.wire import requests
 from gangline.kube.wire.errors import ApiError, NotFound
 from gangline.kube.wire.requests import Request
 from gangline.kube.wire.resources import EVENTS, NAMESPACES, NODES, POD_GROUPS, PODS
-from gangline.kube.wire.timestamps import microtime
 
 NOTE_LIMIT_BYTES: Final = 1024
 NAME_LIMIT: Final = 253

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gangline.contract.meta import Key, ObjectMeta
-from gangline.kube.wire.timestamps import microtime
+from gangline.contract.timestamps import microtime
 
 RELEASED_DURATION_S: Final = 1
 

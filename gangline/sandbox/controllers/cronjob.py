@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox import schedules
 from gangline.sandbox.controllers.job import ended
 from gangline.sandbox.controllers.ownership import controlled, create_child, owner_reference
@@ -16,7 +17,6 @@ from gangline.sandbox.objects.batch import CronJob, CronJobStatus, Job
 from gangline.sandbox.objects.podstate import EPOCH
 from gangline.sandbox.reconciling.actions import Action, Create, Decision, Delete, Note, delete, set_status
 from gangline.sandbox.reconciling.world import World
-from gangline.sandbox.timestamps import timestamp
 
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 ORDER_S: Final = 60.0

@@ -6,12 +6,12 @@ from typing import Any
 
 from gangline.contract.meta import Key
 from gangline.contract.selectors import tolerates
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.controllers.pods import is_active
 from gangline.sandbox.objects.core import RunNode, RunPod, TimedTaint, has_condition
 from gangline.sandbox.objects.podstate import is_finished, ready_since
 from gangline.sandbox.reconciling.actions import Decision, Note, Patch, delete, report
 from gangline.sandbox.reconciling.world import World
-from gangline.sandbox.timestamps import timestamp
 
 
 class Evictions:

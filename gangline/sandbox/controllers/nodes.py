@@ -9,10 +9,10 @@ from typing import Any, Final
 from msgspec import structs
 
 from gangline.contract.meta import Key
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.objects.core import LEASE_NAMESPACE, Lease, RunNode, TimedTaint, has_condition
 from gangline.sandbox.reconciling.actions import Decision, Note, amend, report
 from gangline.sandbox.reconciling.world import World
-from gangline.sandbox.timestamps import timestamp
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"

@@ -13,6 +13,7 @@ from typing import Final
 from gangline.contract.meta import Key
 from gangline.contract.node import Node
 from gangline.contract.requests import allocatable, pod_requests
+from gangline.contract.timestamps import microtime
 from gangline.kube.wire.requests import APPLY_PATCH
 from gangline.kube.wire.resources import LEASES, NODES
 from gangline.sandbox.kubelets import podlife
@@ -144,7 +145,7 @@ def _heartbeat(node: RunNode, now: datetime, heartbeat_s: float) -> Patch:
         "spec": {
             "holderIdentity": node.metadata.name,
             "leaseDurationSeconds": math.ceil(HEARTBEATS_PER_LEASE * heartbeat_s),
-            "renewTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "renewTime": microtime(now),
         },
     }
     key = Key(LEASE_NAMESPACE, node.metadata.name)

@@ -19,8 +19,8 @@ from msgspec import Struct
 from gangline.contract.node import Taint
 from gangline.contract.pod import Quantity
 from gangline.contract.requests import amount_of
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.kubelets.podlife import node_ip
-from gangline.sandbox.timestamps import timestamp
 
 POD_SLOTS: Final = "110"
 KUBELET_LABEL: Final = "sandbox.gangline.dev/kubelet"

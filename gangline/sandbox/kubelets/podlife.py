@@ -22,10 +22,10 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.objects.core import RunPod, RunStatus
 from gangline.sandbox.objects.podstate import restarts, started_at
 from gangline.sandbox.objects.writing import wire
-from gangline.sandbox.timestamps import timestamp
 
 START_DELAY_ANNOTATION: Final = "sandbox.gangline.dev/start-delay-seconds"
 READY_DELAY_ANNOTATION: Final = "sandbox.gangline.dev/ready-delay-seconds"

@@ -3,9 +3,8 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from gangline.contract.pod import FINISHED_PHASES
 from gangline.sandbox.objects.core import RunPod
-
-FINISHED_PHASES: Final = ("Succeeded", "Failed")
 
 EPOCH: Final = datetime.fromtimestamp(0, UTC)
 """Stands for times that are not known."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from gangline.sandbox.timestamps import timestamp
+from gangline.contract.timestamps import timestamp
 
 
 def wire(value: Struct) -> dict[str, Any]:

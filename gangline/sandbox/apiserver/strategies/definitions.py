@@ -123,14 +123,7 @@ def _columns(columns: list[dict[str, Any]] | None) -> tuple[Column, ...]:
     if not columns:
         return (Column("Age", "date", ".metadata.creationTimestamp"),)
     return tuple(
-        Column(
-            column["name"],
-            column["type"],
-            column["jsonPath"],
-            column.get("priority", 0),
-            column.get("description", ""),
-            column.get("format", ""),
-        )
+        Column(source=column["jsonPath"], **{field: value for field, value in column.items() if field != "jsonPath"})
         for column in columns
     )
 

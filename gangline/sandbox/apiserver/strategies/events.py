@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.apiserver.failures import Cause
 from gangline.sandbox.apiserver.kinds import EVENTS
 from gangline.sandbox.apiserver.schema import forms
 from gangline.sandbox.apiserver.schema.metadata import key_problems
 from gangline.sandbox.apiserver.store import Change, Object
 from gangline.sandbox.apiserver.strategies.strategy import ClusterState, Strategy, Write
-from gangline.sandbox.timestamps import timestamp
 
 LIFE: Final = timedelta(hours=1)
 _REQUIRED = ("reportingComponent", "reportingInstance", "action", "reason")

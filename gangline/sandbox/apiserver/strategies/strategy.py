@@ -5,12 +5,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.apiserver.failures import Cause
 from gangline.sandbox.apiserver.kinds import Kind
 from gangline.sandbox.apiserver.registry import Registry
 from gangline.sandbox.apiserver.schema import jsonpath
 from gangline.sandbox.apiserver.store import Object, Store
-from gangline.sandbox.timestamps import timestamp
 
 
 class ClusterState(Struct, frozen=True):

@@ -5,6 +5,7 @@ from datetime import timedelta
 import msgspec
 from msgspec import Struct
 
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.apiserver import failures
 from gangline.sandbox.apiserver.kinds import NAMESPACES, PODS, Kind
 from gangline.sandbox.apiserver.store import Change, Object, Version
@@ -13,7 +14,6 @@ from gangline.sandbox.apiserver.strategies.strategy import Write
 from gangline.sandbox.apiserver.verbs.paths import Target
 from gangline.sandbox.apiserver.verbs.updates import is_held
 from gangline.sandbox.apiserver.verbs.verbs import Verbs
-from gangline.sandbox.timestamps import timestamp
 
 _LONGEST_S = 10**9  # what is longer is no date any more
 _COLLECTORS_FINALIZERS = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"], "Background": []}

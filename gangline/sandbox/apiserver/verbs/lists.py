@@ -13,7 +13,7 @@ from gangline.sandbox.apiserver import failures
 from gangline.sandbox.apiserver.failures import Cause, Failure
 from gangline.sandbox.apiserver.kinds import Kind
 from gangline.sandbox.apiserver.store import Compacted, Store, Version
-from gangline.sandbox.apiserver.verbs.selectors import Predicate, all_of, fields_predicate, labels_predicate
+from gangline.sandbox.apiserver.verbs.selectors import Predicate, fields_predicate, labels_predicate
 
 _EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list "
@@ -38,7 +38,10 @@ class ListOptions(Struct, frozen=True, kw_only=True, rename="camel"):
 
     def selection(self, kind: Kind) -> Predicate | None:
         """Return both selectors as one predicate; raises 400."""
-        return all_of([labels_predicate(self.label_selector), fields_predicate(self.field_selector, kind)])
+        labelled, with_fields = labels_predicate(self.label_selector), fields_predicate(self.field_selector, kind)
+        if labelled and with_fields:
+            return lambda item: labelled(item) and with_fields(item)
+        return labelled or with_fields
 
 
 class Token(Struct, frozen=True):

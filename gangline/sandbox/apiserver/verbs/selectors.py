@@ -62,11 +62,3 @@ def _field(item: Any, path: Sequence[str]) -> str:
             return str(item).lower()
         case _:
             return str(item)
-
-
-def all_of(predicates: Sequence[Predicate | None]) -> Predicate | None:
-    """One predicate that holds when all hold."""
-    present = [predicate for predicate in predicates if predicate is not None]
-    if len(present) <= 1:
-        return present[0] if present else None
-    return lambda item: all(predicate(item) for predicate in present)

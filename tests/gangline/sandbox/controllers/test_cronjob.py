@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.controllers import cronjob
 from gangline.sandbox.objects.batch import CronJob, Job
 from gangline.sandbox.reconciling.actions import Decision
 from gangline.sandbox.reconciling.world import Pace
-from gangline.sandbox.timestamps import timestamp
 from tests.support.workloads import (
     created,
     deleted,

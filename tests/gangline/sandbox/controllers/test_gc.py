@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from gangline.contract.timestamps import timestamp
 from gangline.kube.wire.resources import POD_GROUPS, PODS
 from gangline.sandbox.controllers.gc import Dependent, collect, release
 from gangline.sandbox.objects.meta import Identified, Thing
 from gangline.sandbox.reconciling.actions import Delete, Patch
-from gangline.sandbox.timestamps import timestamp
 from tests.support.workloads import NOW, metadata
 
 

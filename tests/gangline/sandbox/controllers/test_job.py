@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.controllers import indexed
 from gangline.sandbox.controllers.job import Jobs
 from gangline.sandbox.objects.batch import Job
 from gangline.sandbox.objects.core import RunPod
 from gangline.sandbox.reconciling.actions import Decision
 from gangline.sandbox.reconciling.world import Pace
-from gangline.sandbox.timestamps import timestamp
 from tests.support.workloads import (
     NOW,
     created,

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from gangline.contract.timestamps import timestamp
 from gangline.sandbox.controllers.evictions import Evictions
 from gangline.sandbox.controllers.nodes import Nodes
 from gangline.sandbox.objects.core import LEASE_NAMESPACE, Lease, RunNode, RunPod
 from gangline.sandbox.reconciling.actions import Patch
 from gangline.sandbox.reconciling.world import Pace
-from gangline.sandbox.timestamps import timestamp
 from tests.support.workloads import deleted, later, patches, run_pod, world_of
 
 

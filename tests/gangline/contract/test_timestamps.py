@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gangline.kube.wire.timestamps import microtime, timestamp
+from gangline.contract.timestamps import microtime, timestamp
 
 UTC_NOW = datetime(2026, 11, 30, 10, tzinfo=UTC)
 
