@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from gangline.cli.cluster.holding import Holding, holding
 from gangline.cli.main import main
 from gangline.contract.meta import Key
 from gangline.kube.wire.resources import NODES
@@ -644,6 +646,15 @@ async def test_the_pod_that_holds_the_lease_is_the_scheduler(
     assert [text for text in answer["unknown"] if "whether it is the scheduler" in text and doubt in text] == (
         answer["unknown"] if doubt else []
     )
+
+
+async def test_a_scheduler_that_runs_holds_its_lease_by_the_name_of_its_host() -> None:
+    host = socket.gethostname()
+    async with running_cluster(services=("scheduler",), lease="default/gangline-scheduler") as cluster:
+        itself, another = (builders.pod(name, namespace="default") for name in (host, "another"))
+        found = await holding(cluster.client, (another, itself))
+
+    assert found == Holding((itself,))
 
 
 async def test_of_many_pods_that_call_themselves_the_scheduler_s_a_few_are_asked(tmp_path: Path) -> None:
