@@ -290,6 +290,8 @@ async def test_a_lost_node_is_repaired_elsewhere() -> None:
 
 async def test_after_a_restart_nothing_is_written() -> None:
     async with running_cluster(nodes(1, cpu="6")) as cluster:
+        await cluster.create(pod_group("done", 1), pod("done", "done", run_s=0, restartPolicy="Never"))
+        await cluster.until(lambda: cluster.phase("done") == "Finished", "one group is finished")
         await cluster.create(
             *gang("whole", 3),
             *gang("big", 9, spec=PATIENT),
@@ -297,10 +299,8 @@ async def test_after_a_restart_nothing_is_written() -> None:
             *pods(2, "lost", "nobody"),
             pod_group("surplus", 1),
             replica_set("surplus", 5, "surplus"),
-            pod_group("done", 1),
-            pod("done", "done", run_s=0, restartPolicy="Never"),
         )
-        await cluster.until(lambda: cluster.phase("done") == "Finished", "one group is finished")
+        await cluster.until(lambda: cluster.running("whole") == cluster.running("surplus") == 3, "two run")
         await cluster.judged()
         await cluster.until(lambda: len(cluster.events) >= 10, "events are written")
         await restart_and_settle(cluster, "first")
