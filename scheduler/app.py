@@ -25,7 +25,7 @@ from gangline.service.process_settings import lease_key
 from gangline.service.turns import collected
 from gangline.service.validation import Validation, lasting
 from scheduler.binder import Binder
-from scheduler.core.events import Kind, SettingsGiven
+from scheduler.core.events import SettingsGiven
 from scheduler.core.machine import Scheduler
 from scheduler.core.reasons import Reason
 from scheduler.inbox import Inbox, Urgency
@@ -40,7 +40,6 @@ log = structlog.get_logger()
 PROGRAM: Final = "gangline-scheduler"
 LAST_WRITES_S: Final = 5.0
 """How long events and the lease may take once the binds are done."""
-_ALWAYS = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
 
 
 def main() -> int:
@@ -79,7 +78,6 @@ def given(settings: Settings) -> SettingsGiven:
         scheduler_names=settings.scheduler_name,
         scoring=settings.scoring,
         budgets_form_gangs=settings.budget_gangs,
-        kinds=(*_ALWAYS, Kind.BUDGET) if settings.budget_gangs else _ALWAYS,
     )
 
 

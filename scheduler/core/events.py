@@ -37,7 +37,11 @@ class SettingsGiven(Struct, frozen=True, kw_only=True, tag=True):
     scheduler_names: tuple[str, ...]
     scoring: Scoring = Scoring.PACK
     budgets_form_gangs: bool = False
-    kinds: tuple[Kind, ...] = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds that are watched; budgets only where they form gangs."""
+        return tuple(kind for kind in Kind if kind is not Kind.BUDGET or self.budgets_form_gangs)
 
 
 class RowBudgetGiven(Struct, frozen=True, kw_only=True, tag=True):

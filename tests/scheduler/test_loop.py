@@ -14,7 +14,7 @@ from gangline.kube.client import connect
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.recorder import EventRecorder
 from scheduler.binder import Binder
-from scheduler.core.events import Kind, KindSynced, PodObserved, SettingsGiven
+from scheduler.core.events import KindSynced, PodObserved, SettingsGiven
 from scheduler.core.machine import Scheduler
 from scheduler.inbox import Inbox
 from scheduler.loop import STEP_S, Executor, Loop, Pace
@@ -64,10 +64,11 @@ async def looping(directory: Path) -> AsyncIterator[Harness]:
 
 
 async def test_nothing_is_decided_after_it_was_told_to_stop(tmp_path: Path) -> None:
-    settings = SettingsGiven(scheduler_names=("gangline",), kinds=(Kind.POD,))
+    settings = SettingsGiven(scheduler_names=("gangline",))
     async with looping(tmp_path) as harness, asyncio.timeout(60):
         running = asyncio.create_task(harness.loop.run(settings))
-        harness.inbox.observe(KindSynced(kind=Kind.POD))
+        for kind in settings.kinds:
+            harness.inbox.observe(KindSynced(kind=kind))
         harness.observe_pod("a")
         while not harness.unplaced:  # noqa: ASYNC110 - a step of the loop under test tells nobody
             await asyncio.sleep(0)

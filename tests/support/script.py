@@ -26,7 +26,6 @@ from scheduler.core.instructions import Announce, Bind, BindGang, Instruction, R
 from scheduler.core.machine import Scheduler, Step
 
 Watched = Pod | Node | PodGroup | PriorityClass | PodDisruptionBudget
-KINDS = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS)
 
 
 def observed(thing: Watched) -> Event:
@@ -75,8 +74,8 @@ def unknown(bind: Bind) -> Event:
     return Unknown(uid=bind.uid, attempt=bind.attempt, message="timeout")
 
 
-def kinds_synced(kinds: Iterable[Kind] = KINDS) -> list[Event]:
-    """Every kind has been listed."""
+def kinds_synced(kinds: Iterable[Kind] = Kind) -> list[Event]:
+    """These kinds have been listed."""
     return [events.KindSynced(kind=kind) for kind in kinds]
 
 
@@ -88,9 +87,8 @@ class Script:
         self.now = 1000.0
         self.step = Step((), more=False, wake_at=None, decisions=())
         given = {"scheduler_names": ("gangline",), "scoring": Scoring.PACK} | (settings or {})
-        self.kinds: tuple[Kind, ...] = given.setdefault("kinds", KINDS)
         self.tell(SettingsGiven(**given))
-        self.tell(*(observed(thing) for thing in things), *(kinds_synced(self.kinds) if synced else ()))
+        self.tell(*(observed(thing) for thing in things), *(kinds_synced() if synced else ()))
 
     def tell(self, *told: Event, after_s: float = 0.0) -> Step:
         """Let time pass, then make steps until the machine has no more to do."""

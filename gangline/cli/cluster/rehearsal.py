@@ -1,7 +1,6 @@
 """The rehearsal: a scheduler of our own, fed with a survey, says what it would do. Nothing is written anywhere."""
 
 from collections.abc import Collection, Iterator
-from typing import Final
 
 from msgspec import Struct
 
@@ -12,8 +11,6 @@ from scheduler.core.conditions import CURE_AFTER_S
 from scheduler.core.events import Event, Kind, SettingsGiven
 from scheduler.core.instructions import BindGang
 from scheduler.core.machine import Scheduler
-
-_KINDS: Final = (Kind.POD, Kind.NODE, Kind.POD_GROUP, Kind.PRIORITY_CLASS, Kind.BUDGET)
 
 
 class Rehearsal(Struct, frozen=True):
@@ -26,7 +23,7 @@ class Rehearsal(Struct, frozen=True):
 def rehearse(survey: Survey, scheduler_names: Collection[str]) -> Rehearsal:
     """Let a fresh scheduler decide on the survey, and wait until it says what cures what lasts."""
     scheduler = Scheduler()
-    given = SettingsGiven(scheduler_names=tuple(scheduler_names), budgets_form_gangs=bool(survey.budgets), kinds=_KINDS)
+    given = SettingsGiven(scheduler_names=tuple(scheduler_names), budgets_form_gangs=bool(survey.budgets))
     binds = _steps(scheduler, [given], 0.0)
     binds |= _steps(scheduler, list(_observed(survey)), 0.0)
     later_s = CURE_AFTER_S + 1.0
@@ -45,7 +42,7 @@ def _observed(survey: Survey) -> Iterator[Event]:
         yield events.NodeObserved(node=node)
     for pod in survey.pods:
         yield events.PodObserved(pod=pod)
-    for kind in _KINDS:
+    for kind in Kind:
         yield events.KindSynced(kind=kind)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gangline.contract.pod import Pod
-from scheduler.core.events import Event, Kind, PodObserved, RowBudgetGiven
+from scheduler.core.events import Event, PodObserved, RowBudgetGiven
 from scheduler.core.instructions import BindGang
 from tests.support.builders import budget, group, job_pod, node, owner, pod, priority_class
 from tests.support.script import Script, bound_results, observed
@@ -213,7 +213,7 @@ def test_the_newest_pod_of_a_rolling_update_says_how_many() -> None:
     assert script.bound_names == ["new", "old"]
 
 
-BUDGETS = {"budgets_form_gangs": True, "kinds": (*(kind for kind in Kind),)}
+BUDGETS = {"budgets_form_gangs": True}
 
 
 def test_a_budget_forms_a_gang_only_behind_its_setting() -> None:
