@@ -13,7 +13,7 @@ can tell them apart; a server that we have met away is therefore listed anew, wh
 
 Custom resources are read by the schema that is served at the moment, and one that lacks a field hides it. What another
 schema shows or hides comes with no event and no new resourceVersion; a watch by the old one goes on for a second, and
-then ends (seen on 1.37). So custom resources are listed after each watch.
+then ends (seen on 1.37). So after each watch custom resources are listed, which confirms as well.
 
 The shell asks `next` what to do, does it, and tells what came of it: `page`, `confirmed`, `opened`, `line`, `ended`,
 `failed`.
@@ -152,7 +152,7 @@ class WatchMachine(Generic[T]):
             self._pause_due = False
             delay_s = self._backoff.delay(self._failures, jitter)
             return Wait(max(delay_s, self._retry_after_s * (1 + jitter / 10)))
-        if self._resource_version:
+        if self._resource_version and (self._is_confirmed or not self._is_custom):
             return self._watch(jitter) if self._is_confirmed else Confirm()
         return ListPage(self._continue_token, 0 if self._expired_tokens >= EXPIRED_TOKENS_LIMIT else PAGE_LIMIT)
 
@@ -264,6 +264,8 @@ class WatchMachine(Generic[T]):
         """Go on without the right to list: what the watch tells is worth having, for as long as it lasts."""
         self._is_confirmed = True
         self._doubt = doubt
+        self._continue_token = ""
+        self._listed = set()
 
     def _list_finished(self, resource_version: str) -> list[Change[T]]:
         gone = [key for key in self._known if key not in self._listed]
@@ -317,8 +319,6 @@ class WatchMachine(Generic[T]):
     def _close(self, now: float) -> bool:
         """End the stream, if one is open; true if it lived long enough to count as healthy."""
         self._is_confirmed = False
-        if self._is_custom and self._resource_version:
-            self._start_over()
         if self._opened_at is None:
             return False
         healthy = now - self._opened_at >= SHORTEST_LIFE_S

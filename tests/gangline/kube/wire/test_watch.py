@@ -350,6 +350,27 @@ def test_custom_resources_are_listed_after_each_watch(
     assert made.next(0.0) == OpenWatch("100", 300)
 
 
+def test_without_the_right_to_list_custom_resources_are_watched_on_as_well() -> None:
+    made = machine(replace(PODS, custom=True))
+    made.page(page(100, pod("a", 50), pod("b", 60)), 0.0)
+    made.opened(0.0)
+    made.ended(400.0)
+
+    assert made.next(0.0) == ListPage("", 500)
+    assert told(made.page(page(110, pod("a", 50), token="t"), 401.0)) == ["+a"]
+    made.failed(Forbidden("no", status=403), 402.0)
+    made.next(0.0)
+    assert made.next(0.0) == OpenWatch("100", 30)
+    made.opened(403.0)
+    made.ended(433.0)
+
+    lack = made.problem
+    assert made.next(0.0) == ListPage("", 500)
+    assert told(made.page(page(120, pod("b", 60)), 434.0)) == ["+b", "-a", "=", ">120"]
+    assert (lack, made.problem) == ("403 Forbidden: no", None)
+    assert made.next(0.0) == OpenWatch("120", 300)
+
+
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"metadata":{},"items":[]}'], ids=["html", "empty", "no-version"])
 def test_what_is_no_list_confirms_nothing(body: bytes) -> None:
     made = watching()
