@@ -1,5 +1,6 @@
 """Deciding: one gang on the snapshot, to a plan that is sent or a verdict that it is parked with."""
 
+from collections import Counter
 from typing import Final
 
 from msgspec import Struct
@@ -125,15 +126,14 @@ class Deciding:
             return list(gang.waiting)
         return sorted(gang.waiting, key=lambda class_id: _content(self._classes[class_id]))
 
-    def _own_room(self, gang: Gang) -> tuple[tuple[str, int], ...]:
-        """Sum what pods of the gang itself still take from nodes that exist."""
-        total: dict[str, int] = {}
+    def _own_room(self, gang: Gang) -> tuple[tuple[str, str, int], ...]:
+        """Sum what pods of the gang itself still take from each node: (node, resource, amount)."""
+        total: Counter[tuple[str, str]] = Counter()
         for uid, member in gang.members.items():
             node = charged_node(member, self._cache.intents.get(uid))
-            if node and self._cache.has_node(node):
-                for resource, amount in self._classes[member.class_id].requests:
-                    total[resource] = total.get(resource, 0) + amount
-        return tuple(sorted(total.items()))
+            if node:
+                total.update({(node, name): amount for name, amount in self._classes[member.class_id].requests})
+        return tuple((node, resource, amount) for (node, resource), amount in sorted(total.items()))
 
     def _send(self, gang: Gang, plan: Plan) -> None:
         places = _places(gang, plan)

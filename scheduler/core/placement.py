@@ -1,5 +1,6 @@
 """Placement: from a demand and a snapshot to a plan, or to the reasons why there is none."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -35,7 +36,7 @@ class Demand(Struct, frozen=True):
     """What must be placed together: `need` of the members, 1 to the sum of the counts.
 
     `excluded` are (class, node) pairs kept apart. `min_resources` must be reached by what is free on usable nodes
-    plus `own`, what the gang itself already holds there.
+    plus what the gang itself already holds there: `own` has (node, resource, amount), also of nodes that are not usable.
     """
 
     classes: tuple[ClassDemand, ...]
@@ -43,7 +44,7 @@ class Demand(Struct, frozen=True):
     excluded: tuple[tuple[ClassId, str], ...] = ()
     holds: tuple[Hold, ...] = ()
     min_resources: tuple[tuple[str, int], ...] = ()
-    own: tuple[tuple[str, int], ...] = ()
+    own: tuple[tuple[str, str, int], ...] = ()
 
 
 class Assignment(Struct, frozen=True):
@@ -122,9 +123,12 @@ def _shortfall(demand: Demand, snapshot: Snapshot, classes: Sequence[Candidates]
     if not demand.min_resources:
         return ()
     rows = union(snapshot, classes)
-    own = dict(demand.own)
+    usable = set(snapshot.names(rows)) if demand.own else set()
+    own: Counter[str] = Counter()
+    for node, resource, amount in demand.own:
+        own[resource] += amount if node in usable else 0
     wanted = {**dict(demand.min_resources), "pods": demand.need}
-    have = {resource: total_free(snapshot, rows, resource) + own.get(resource, 0) for resource in wanted}
+    have = {resource: total_free(snapshot, rows, resource) + own[resource] for resource in wanted}
     return tuple(Shortfall(each, wanted[each], have[each]) for each in sorted(wanted) if have[each] < wanted[each])
 
 

@@ -178,6 +178,18 @@ def test_min_resources_must_be_free_before_a_gang_starts() -> None:
     assert script.bound_names == ["g-0", "g-1"]
 
 
+def test_what_a_drained_node_still_holds_of_the_gang_does_not_reach_its_min_resources() -> None:
+    leaving = [pod(f"g-old-{n}", group="g", cpu=2, node="n1", phase="Running", deleting=True) for n in range(2)]
+    drained = node("n1", unschedulable=True)
+    script = Script(drained, node("n2", cpu=3), group("g", 2, min_resources={"cpu": 4}), *leaving, *members("g", 2))
+    assert script.binds == []
+    assert "minResources asks for 4 cpu, usable nodes have 3 cpu free." in script.conditions["g-0"][1]
+
+    script.observe(node("n1"))
+
+    assert script.bound_names == ["g-0", "g-1"]
+
+
 def test_min_resources_do_not_stop_a_gang_that_has_started() -> None:
     asked = group("g", 2, min_resources={"cpu": 50})
     script = Script(node("n1", cpu=4), asked, *running("g", 1, "n1"), *members("g", 1, first=1))

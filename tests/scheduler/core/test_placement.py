@@ -272,19 +272,25 @@ def test_a_need_that_cannot_be_is_refused(need: int) -> None:
     [
         pytest.param({"cpu": 12_000}, {}, (), id="reached exactly"),
         pytest.param({"cpu": 12_001}, {}, (Shortfall("cpu", 12_001, 12_000),), id="missed by one"),
-        pytest.param({"cpu": 13_000}, {"cpu": 1000}, (), id="with what the gang has"),
+        pytest.param({"cpu": 13_000}, {("a", "cpu"): 500, ("b", "cpu"): 500}, (), id="with what the gang has"),
+        pytest.param(
+            {"cpu": 13_000},
+            {("a", "cpu"): 500, ("cordoned", "cpu"): 4000, ("gone", "cpu"): 4000},
+            (Shortfall("cpu", 13_000, 12_500),),
+            id="what the gang has elsewhere is not usable",
+        ),
         pytest.param({"a/b": 1}, {}, (Shortfall("a/b", 1, 0),), id="resource that no node lists"),
         pytest.param({"pods": 10**6}, {}, (), id="pods means the need"),
         pytest.param(
             {"cpu": 12_001, "a/b": 2},
-            {"a/b": 1},
+            {("a", "a/b"): 1},
             (Shortfall("a/b", 2, 1), Shortfall("cpu", 12_001, 12_000)),
             id="every one that is missed",
         ),
     ],
 )
 def test_min_resources_must_be_free_on_usable_nodes(
-    min_resources: dict[str, int], own: dict[str, int], shortfall: tuple[Shortfall, ...]
+    min_resources: dict[str, int], own: dict[tuple[str, str], int], shortfall: tuple[Shortfall, ...]
 ) -> None:
     cluster = Cluster(
         [
@@ -297,7 +303,8 @@ def test_min_resources_must_be_free_on_usable_nodes(
     cluster.charge("b", member_class(cpu=4000), uid="u1")
     cluster.charge("overdrawn", member_class(cpu=2000), uid="u2")
     plain = cluster.demand((member_class(cpu=1000), 2))
-    demand = Demand(plain.classes, 2, min_resources=tuple(min_resources.items()), own=tuple(own.items()))
+    held = tuple((node, resource, amount) for (node, resource), amount in own.items())
+    demand = Demand(plain.classes, 2, min_resources=tuple(min_resources.items()), own=held)
 
     answer = place(demand, cluster.snapshot, scoring=Scoring.PACK)
 
