@@ -196,11 +196,8 @@ async def pods_that_another_binds(cluster: Cluster, name: str) -> None:
             await cluster.client.bind(Key("default", made["metadata"]["name"]), made["metadata"]["uid"], "node-0")
 
 
-LIST_POD_GROUPS: Final = Right("list", "podgroups", rest_goes_on=False)
-"""They are listed after each watch, as another CRD shows or hides fields without an event."""
 SCHEDULER: Final = (
-    *(Right("list", each) for each in ("pods", "nodes", "priorityclasses")),
-    LIST_POD_GROUPS,
+    *(Right("list", each) for each in ("pods", "nodes", "podgroups", "priorityclasses")),
     Right("watch", "pods", rest_goes_on=False),
     Right("watch", "nodes"),
     Right("watch", "podgroups", rest_goes_on=False),
@@ -214,7 +211,7 @@ SCHEDULER: Final = (
 )
 CONTROLLER: Final = (
     Right("list", "pods"),
-    LIST_POD_GROUPS,
+    Right("list", "podgroups"),
     Right("watch", "pods", rest_goes_on=False),
     Right("watch", "podgroups", rest_goes_on=False),
     Right("patch", "podgroups/status", gang_of_two, rest_goes_on=False),
