@@ -87,7 +87,6 @@ def sandbox(  # noqa: PLR0913 - options
         _refuse_both("nodes", "cpu", "memory")
     with sandbox_extra():
         from gangline.sandbox.cluster import Sandbox  # noqa: PLC0415 - heavy, and needs an extra
-        from gangline.sandbox.kubelets.run import heartbeat_for  # noqa: PLC0415
         from gangline.sandbox.reconciling.world import Pace  # noqa: PLC0415
 
     make = partial(
@@ -100,7 +99,6 @@ def sandbox(  # noqa: PLR0913 - options
         kubeconfig=kubeconfig,
         bare=bare,
         pace=Pace(speed=speed),
-        heartbeat_s=heartbeat_for(nodes),
     )
     raise SystemExit(serve(make, quiet=quiet))
 

@@ -12,7 +12,7 @@ from gangline.kube.client import Client, connect
 from gangline.sandbox.apiserver.server import ApiServer
 from gangline.sandbox.controllers.run import run_controllers
 from gangline.sandbox.kubelets.nodes import NodeGroup, checked, read_cluster_file, uniform
-from gangline.sandbox.kubelets.run import register_nodes, run_kubelets
+from gangline.sandbox.kubelets.run import heartbeat_for, register_nodes, run_kubelets
 from gangline.sandbox.reconciling.world import Pace
 
 USER_AGENT: Final = "gangline-sandbox"
@@ -24,7 +24,7 @@ class Sandbox:
     Nodes are `nodes` equal ones, or those of `cluster_file`. `bare` starts the API server alone: no kubelets, no
     controllers, no nodes. The kubeconfig is written to `kubeconfig`, else to a temporary directory that goes with the
     sandbox. If a part of the sandbox dies, the task that entered it is cancelled and leaving it raises the error.
-    Nodes renew leases every `heartbeat_s` seconds, and so lose touch when they stop; None: they are always there.
+    Nodes renew leases every `heartbeat_s` seconds, and so lose touch when they stop; None: as often as suits their number.
     Entering raises `ClusterFileError`.
     """
 
@@ -83,8 +83,9 @@ class Sandbox:
     async def _start(self, client: Client, groups: tuple[NodeGroup, ...], stack: AsyncExitStack) -> None:
         await register_nodes(client, groups)
         background = await stack.enter_async_context(_Background())
+        heartbeat_s = self._heartbeat_s or heartbeat_for(sum(len(group.node_names) for group in groups))
         background.start(
-            "kubelets", run_kubelets(client, every_node=True, heartbeat_s=self._heartbeat_s, speed=self._pace.speed)
+            "kubelets", run_kubelets(client, every_node=True, heartbeat_s=heartbeat_s, speed=self._pace.speed)
         )
         background.start("controllers", run_controllers(client, pace=self._pace))
 

@@ -141,7 +141,7 @@ async def test_an_api_server_with_a_new_certificate_authority(built: Path, tmp_p
         async with connect(str(kubeconfig), user_agent="test") as client, asyncio.TaskGroup() as group:
             await ensure_pod_groups(client)
             await register_nodes(client, [nodes(1, cpu="9")])
-            kubelets = group.create_task(run_kubelets(client, every_node=True, heartbeat_s=None), name="kubelets")
+            kubelets = group.create_task(run_kubelets(client, every_node=True), name="kubelets")
             services = [start_task(group, name, kubeconfig) for name in SERVICES]
             for each in services:
                 await each.service.until_ready()

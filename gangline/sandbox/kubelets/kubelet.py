@@ -34,10 +34,10 @@ Change = Callable[[RunPod, datetime], Status]
 class Kubelets:
     """Decides for every node that it serves, all or those with the label `KUBELET_LABEL`, and for the pods on them.
 
-    Leases are renewed every `heartbeat_s` seconds; None has nobody watch for them.
+    Leases are renewed every `heartbeat_s` seconds.
     """
 
-    def __init__(self, *, every_node: bool, heartbeat_s: float | None) -> None:
+    def __init__(self, *, every_node: bool, heartbeat_s: float) -> None:
         self._every_node = every_node
         self._heartbeat_s = heartbeat_s
         self._admissions = Admissions()
@@ -60,18 +60,16 @@ class Kubelets:
             self._admissions.hold(new.metadata.uid, new.spec.node_name, _requests(new))
 
     def decide_node(self, node: RunNode, world: World) -> Decision:
-        """Say what keeps a node Ready: its conditions and capacity and, where somebody watches for it, its lease."""
+        """Say what keeps a node Ready: its conditions and capacity, and its lease."""
         if not self.serves(node):
             return Decision()
-        actions: list[Action] = []
+        actions: list[Action] = [_heartbeat(node, world.now, self._heartbeat_s)]
         notes: tuple[Note, ...] = ()
         room = node.status.allocatable or node.status.capacity or {"pods": POD_SLOTS}
         if not (has_condition(node, "Ready", "True") and node.status.allocatable):
             name, capacity = node.metadata.name, node.status.capacity or room
             actions.append(report(node, capacity=capacity, allocatable=room, **node_status(name, world.now)))
             notes = (Note("NodeReady", f"Node {name} status is now: NodeReady"),)
-        if self._heartbeat_s is not None:
-            actions.append(_heartbeat(node, world.now, self._heartbeat_s))
         return Decision(actions=tuple(actions), notes=notes, again_in_s=self._heartbeat_s)
 
     def decide_pod(self, pod: RunPod, world: World) -> Decision:

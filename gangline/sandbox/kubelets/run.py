@@ -52,12 +52,11 @@ async def _register(client: Client, body: dict[str, Any], places: asyncio.Semaph
 
 
 async def run_kubelets(
-    client: Client, *, every_node: bool, heartbeat_s: float | None = HEARTBEAT_S, speed: float = 1.0
+    client: Client, *, every_node: bool, heartbeat_s: float = HEARTBEAT_S, speed: float = 1.0
 ) -> None:
     """Run the pods of all nodes, or of those with the kubelets' label, until cancelled.
 
-    Heartbeats (leases) matter where a node lifecycle controller watches for them; None sends none. With a `speed`
-    what pods take time for takes so much less.
+    Each node's lease is renewed every `heartbeat_s`. With a `speed` what pods take time for takes so much less.
     """
     kubelets = Kubelets(every_node=every_node, heartbeat_s=heartbeat_s)
     loops = Loops(client, (RunPod, RunNode), Pace(speed=speed))

@@ -14,6 +14,7 @@ from gangline.kube.wire.errors import ApiError, TooManyRequests
 from gangline.kube.wire.resources import (
     DEPLOYMENTS,
     JOBS,
+    LEASES,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
@@ -28,7 +29,7 @@ from gangline.sandbox.kubelets.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_
 from gangline.sandbox.kubelets.run import register_nodes, run_kubelets
 from gangline.sandbox.objects.apps import Deployment, ReplicaSet, StatefulSet
 from gangline.sandbox.objects.batch import CronJob, Job
-from gangline.sandbox.objects.core import Namespace, RunNode, RunPod
+from gangline.sandbox.objects.core import LEASE_NAMESPACE, Lease, Namespace, RunNode, RunPod
 from gangline.sandbox.objects.meta import Thing
 from gangline.sandbox.objects.policy import Budget
 from gangline.sandbox.objects.resources import RESOURCES
@@ -304,7 +305,7 @@ async def test_pod_bound_to_a_node_that_comes_later_runs_then() -> None:
             body["spec"]["nodeName"] = node
             await client.create(PODS, "default", body)
         async with asyncio.TaskGroup() as group:
-            kubelets = group.create_task(run_kubelets(client, every_node=True, heartbeat_s=None))
+            kubelets = group.create_task(run_kubelets(client, every_node=True))
             await register_nodes(client, [NodeGroup(name="early", allocatable={"cpu": "1"})])
             await pods_until(client, "Pending", "Running")
             await register_nodes(client, [NodeGroup(name="late", allocatable={"cpu": "1"})])
@@ -318,7 +319,7 @@ async def test_restarted_kubelets_write_nothing(client: Client) -> None:
     (before,) = await pods_until(client, "Running")
 
     async with asyncio.TaskGroup() as group:
-        second = group.create_task(run_kubelets(client, every_node=True, heartbeat_s=None))
+        second = group.create_task(run_kubelets(client, every_node=True))
         await client.create(PODS, "default", single("b"))
         fresh = await until(client, PODS, RunPod, lambda pods: len(pods) == 2)
         await bind_all(client, "node-0", fresh)
@@ -419,6 +420,19 @@ async def test_namespaces_have_a_default_account(client: Client) -> None:
     first = uids(await until(client, SERVICE_ACCOUNTS, Thing, lambda accounts: bool(uids(accounts))))
     await client.delete(SERVICE_ACCOUNTS, Key("own", "default"))
     await until(client, SERVICE_ACCOUNTS, Thing, lambda accounts: uids(accounts) not in ([], first))
+
+
+async def test_nodes_renew_their_leases_whoever_renewed_them_before(client: Client) -> None:
+    """A lease that nobody renews any more would have its node lost and found without end."""
+    await until(client, LEASES, Lease, lambda leases: len(leases) == 2)
+    long_ago = {"spec": {"holderIdentity": "other kubelets, that ended", "renewTime": "2020-01-01T00:00:00.000000Z"}}
+    await client.patch(LEASES, Key(LEASE_NAMESPACE, "node-0"), long_ago)
+    await until(client, LEASES, Lease, lambda leases: all(is_recent(lease) for lease in leases))
+    await until(client, NODES, RunNode, lambda nodes: not any(node.spec.taints for node in nodes))
+
+
+def is_recent(lease: Lease) -> bool:
+    return lease.spec.renew_time is not None and lease.spec.renew_time.year > 2020
 
 
 async def test_a_node_that_stops_is_tainted_and_loses_its_pods() -> None:

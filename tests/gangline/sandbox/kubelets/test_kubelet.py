@@ -16,6 +16,7 @@ from gangline.sandbox.kubelets.podlife import (
     RUN_SECONDS_ANNOTATION,
     START_DELAY_ANNOTATION,
 )
+from gangline.sandbox.kubelets.run import heartbeat_for
 from gangline.sandbox.objects.core import RunNode, RunPod
 from gangline.sandbox.objects.podstate import is_backing_off
 from gangline.sandbox.reconciling.actions import Decision, Delete
@@ -23,6 +24,7 @@ from gangline.sandbox.reconciling.world import Pace
 from tests.support.workloads import later, run_node, run_pod, status_of, world_of
 
 NODE = run_node("n", {"cpu": "4", "memory": "8Gi"})
+HEARTBEAT_S = 10.0
 
 
 class Bench:
@@ -32,7 +34,7 @@ class Bench:
         self, *pods: RunPod, nodes: tuple[RunNode, ...] = (NODE,), every_node: bool = True, speed: float = 1.0
     ) -> None:
         self.world = world_of(*nodes, pace=Pace(speed=speed))
-        self.kubelets = Kubelets(every_node=every_node, heartbeat_s=None)
+        self.kubelets = Kubelets(every_node=every_node, heartbeat_s=HEARTBEAT_S)
         for pod in pods:
             self.kubelets.observe(None, pod)
 
@@ -44,8 +46,8 @@ def decided(pod: RunPod, seconds: float = 0.0) -> Decision:
     return Bench(pod).decide(pod, seconds)
 
 
-def decided_node(node: RunNode, heartbeat_s: float | None = None) -> Decision:
-    return Kubelets(every_node=True, heartbeat_s=heartbeat_s).decide_node(node, world_of(node))
+def decided_node(node: RunNode) -> Decision:
+    return Kubelets(every_node=True, heartbeat_s=HEARTBEAT_S).decide_node(node, world_of(node))
 
 
 def conditions_of(status: dict[str, Any]) -> dict[str, str]:
@@ -236,10 +238,9 @@ def test_nodes_of_others_are_left_alone() -> None:
     assert [bool(decision.actions) for decision in decisions] == [False, True]
 
 
-def test_ready_node_needs_nothing_and_another_is_made_ready() -> None:
+def test_a_node_that_is_not_ready_is_made_so() -> None:
     bare = RunNode(metadata=NODE.metadata)
 
-    assert decided_node(NODE) == Decision()
     status = status_of(decided_node(bare).actions)
     assert {each["type"]: each["status"] for each in status["conditions"]} == {
         "MemoryPressure": "False",
@@ -251,12 +252,17 @@ def test_ready_node_needs_nothing_and_another_is_made_ready() -> None:
     assert status["allocatable"]["pods"] == "110"
 
 
-def test_heartbeat_renews_the_lease_and_comes_again() -> None:
-    decision = decided_node(NODE, heartbeat_s=10.0)
+def test_of_a_ready_node_the_lease_alone_is_renewed_and_again_later() -> None:
+    decision = decided_node(NODE)
 
     (lease,) = decision.actions
     assert lease.resource.plural == "leases"
-    assert decision.again_in_s == 10.0
+    assert decision.again_in_s == HEARTBEAT_S
+
+
+@pytest.mark.parametrize(("nodes", "seconds"), [(0, 10.0), (200, 10.0), (20_000, 1000.0)])
+def test_many_nodes_are_heard_of_less_often(nodes: int, seconds: float) -> None:
+    assert heartbeat_for(nodes) == seconds
 
 
 Step = tuple[str, int, int]
