@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from gangline.base.start_error import StartError
+from gangline.base.fatal import StartError
 from gangline.cli.cluster.access import Access
 from gangline.service import lifecycle, logging
 from gangline.service.lifecycle import Loops

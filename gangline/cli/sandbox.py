@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from gangline.base.start_error import StartError
+from gangline.base.fatal import StartError
 from gangline.cli.extras import sandbox_extra
 from gangline.service import lifecycle, logging
 from gangline.service.lifecycle import Loops

@@ -9,6 +9,7 @@ from typing import assert_never
 import structlog
 
 from gangline.base.clock import Clock
+from gangline.base.fatal import FatalError
 from gangline.contract.meta import Key
 from gangline.kube.client import Client
 from gangline.kube.clock import MonotonicClock, utc_now
@@ -22,7 +23,7 @@ from gangline.kube.wire.resources import LEASES
 log = structlog.get_logger()
 
 
-class LeaseLost(Exception):  # noqa: N818 - a fact, as the interface names it
+class LeaseLost(FatalError):  # noqa: N818 - a fact, as the interface names it
     """The lease was held and is not any more: whatever it protects must stop at once."""
 
 

@@ -16,7 +16,7 @@ import yaml
 from msgspec import Struct
 from yarl import URL
 
-from gangline.base.start_error import StartError
+from gangline.base.fatal import StartError
 
 SERVICE_ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_KUBECONFIG: Final = "~/.kube/config"

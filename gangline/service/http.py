@@ -12,7 +12,7 @@ from msgspec import Struct
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
 
-from gangline.base.start_error import StartError
+from gangline.base.fatal import StartError
 from gangline.service.setting_values import split_address
 
 Problems = Callable[[], Sequence[str]]

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 import structlog
 
-from gangline.base.start_error import StartError
+from gangline.base.fatal import FatalError, StartError
 
 log = structlog.get_logger()
 
@@ -148,10 +148,12 @@ def _log_death(error: Exception) -> None:
     match error:
         case StartError():
             log.error("cannot_start", problem=str(error))
-        case LoopDiedError(name=name) if error.__cause__ is None:
+        case LoopDiedError(name=name, __cause__=None):
             log.error("loop_ended_early", loop=name)
-        case LoopDiedError(name=name):
-            log.error("loop_died", loop=name, exc_info=error.__cause__)
+        case LoopDiedError(name=name, __cause__=FatalError() as problem):
+            log.error("cannot_go_on", loop=name, problem=str(problem))
+        case LoopDiedError(name=name, __cause__=cause):
+            log.error("loop_died", loop=name, exc_info=cause)
         case _:
             log.error("main_died", exc_info=error)
 

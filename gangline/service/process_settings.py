@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from gangline.base.start_error import StartError
+from gangline.base.fatal import StartError
 from gangline.contract.meta import Key
 from gangline.contract.names import DEFAULT_SCHEDULER_NAME
 from gangline.service.setting_values import check_address

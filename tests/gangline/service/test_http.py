@@ -8,7 +8,7 @@ from aiohttp.test_utils import make_mocked_request
 from prometheus_client import CollectorRegistry, Gauge
 from yarl import URL
 
-from gangline.base.start_error import StartError
+from gangline.base.fatal import StartError
 from gangline.service.http import HttpServer, Page, page_of
 
 

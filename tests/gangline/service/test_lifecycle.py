@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gangline.base.start_error import StartError
+from gangline.base.fatal import FatalError, StartError
 from gangline.service.lifecycle import LoopDiedError, Loops, repeat, supervise
 
 Stop = asyncio.Event
@@ -21,6 +21,10 @@ async def until_cancelled() -> None:
 
 async def returns() -> None:
     pass
+
+
+async def loses() -> None:
+    raise FatalError("lost")
 
 
 async def raises() -> None:
@@ -60,6 +64,15 @@ async def test_a_loop_that_dies_ends_everything_with_its_name_and_error() -> Non
 
     assert code == 1
     assert (line["event"], line["loop"], repr(line["exc_info"])) == ("loop_died", "binder", "ValueError('broken')")
+
+
+async def test_of_a_loop_that_cannot_go_on_the_reason_alone_is_logged() -> None:
+    async def main(stop: Stop) -> None:
+        async with Loops(stop) as loops:
+            loops.start("lease", loses())
+            await stop.wait()
+
+    assert await judged(main) == (1, [{"event": "cannot_go_on", "loop": "lease", "problem": "lost"}])
 
 
 async def test_a_loop_that_returns_before_stop_ends_everything() -> None:

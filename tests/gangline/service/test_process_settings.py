@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.base.start_error import StartError
+from gangline.base.fatal import StartError
 from gangline.contract.meta import Key
 from gangline.service.process_settings import HttpAddress, ProcessSettings, lease_key
 from gangline.service.settings import SettingsError, load
