@@ -214,14 +214,15 @@ def test_a_later_class_steps_in_where_an_earlier_one_does_not_fit() -> None:
     assert _spots(place(fewer, cluster.snapshot, scoring=Scoring.PACK)) == {"n1": 2}
 
 
-def test_a_mix_that_no_order_of_classes_finds_is_found_by_exact_search() -> None:
-    # Either class alone fills both nodes from the first on; only one of each per node serves all four.
-    cluster = Cluster([ledger("a", cpu=5000, gpu=5), ledger("b", cpu=5000, gpu=5)])
-    wide, deep = member_class(cpu=2000, gpu=3), member_class(cpu=3000, gpu=2)
+@pytest.mark.parametrize("scoring", Scoring)
+def test_a_mix_that_no_order_of_classes_finds_is_found_by_exact_search(scoring: Scoring) -> None:
+    # The large one has room on `a` and on `b`, the small ones on all three: it must leave `a` to two of them.
+    cluster = Cluster([ledger("a", cpu=7000, gpu=7), ledger("b", cpu=6000, gpu=4), ledger("c", cpu=4000, gpu=5)])
+    small, large = member_class(cpu=3000, gpu=3), member_class(cpu=5000, gpu=3)
 
-    answer = place(cluster.demand((wide, 2), (deep, 2)), cluster.snapshot, scoring=Scoring.PACK)
+    answer = place(cluster.demand((small, 3), (large, 1)), cluster.snapshot, scoring=scoring)
 
-    assert _spots(answer) == {"a": 2, "b": 2}
+    assert _spots(answer) == {"a": 2, "b": 1, "c": 1}
 
 
 def test_exact_search_keeps_classes_that_ask_for_one_host_port_apart() -> None:
