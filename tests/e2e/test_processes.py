@@ -11,7 +11,7 @@ from gangline.contract.meta import Key
 from gangline.kube.wire.resources import LEASES
 from gangline.sandbox.apiserver.faults import Delay, Refuse, Rule
 from tests.support.cluster import Cluster, running_cluster
-from tests.support.manifests import gang, nodes, pod, pod_group, replica_set
+from tests.support.manifests import gang, nodes, pod, pod_group, pods, replica_set
 from tests.support.services import Process, eventually
 
 LEASE = "default/gangline-scheduler"
@@ -52,6 +52,52 @@ async def test_what_is_logged_of_a_gang_names_the_step_that_ordered_it() -> None
 def first_step(process: Process, event: str) -> int:
     """The step that is named first with an event: what is planned again has another."""
     return next(int(line["step"]) for line in process.records() if line["event"] == event)
+
+
+async def test_at_info_a_gang_is_one_line_and_its_pods_are_none() -> None:
+    async with (
+        running_cluster(nodes(1, cpu="16"), services=()) as cluster,
+        cluster.process("controller") as controller,
+        cluster.process("scheduler") as scheduler,
+    ):
+        await cluster.create(*gang("whole", 8), *pods(6, "alone"), *gang("large", 4, requests={"cpu": 9}))
+        await cluster.until(lambda: cluster.running("whole") == 8 and cluster.running("alone") == 6, "most run")
+        await cluster.until(lambda: cluster.reasons("large") == ["Unschedulable"] * 4, "the others say why not")
+        await cluster.until(lambda: cluster.phase("large") == "Scheduling", "the group too")
+        for pod_ in cluster.pods.values():
+            assert pod_.metadata.uid not in scheduler.said() + controller.said()
+            assert pod_.metadata.name not in scheduler.said() + controller.said()
+        planned = [line["gang"] for line in scheduler.records() if line["event"] == "gang_planned"]
+        assert planned == ["default/whole"]
+        for name in ("whole", "large"):
+            assert name not in controller.said()
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    "slow",
+    [
+        pytest.param(Rule(verb="patch", resource="pods", subresource="status", fault=Delay(1.0)), id="conditions"),
+        pytest.param(Rule(verb="create", resource="events", fault=Delay(0.5)), id="events"),
+    ],
+)
+async def test_sigterm_writes_what_waits_to_be_said(slow: Rule) -> None:
+    async with running_cluster(nodes(1, cpu="4"), services=()) as cluster:
+        await cluster.create(*gang("g", 8))
+        await cluster.faults(slow)
+        async with cluster.process("scheduler") as process:
+            await eventually(lambda: has_struck(cluster), "something is being written")
+            assert await process.terminate() == 0
+            assert "not_finished_in_time" not in process.said()
+        await cluster.faults()
+        await cluster.until(lambda: cluster.reasons("g") == ["Unschedulable"] * 8, "every pod says why it waits")
+        await cluster.until(
+            lambda: all("FailedScheduling" in cluster.said_of("Pod", f"g-{n}") for n in range(8)), "in an event too"
+        )
+
+
+async def has_struck(cluster: Cluster) -> bool:
+    return (await cluster.struck())[0] > 0
 
 
 @pytest.mark.sandbox

@@ -119,6 +119,16 @@ async def test_a_condition_carries_the_version_of_the_pod_it_speaks_of(tmp_path:
     assert written["lastTransitionTime"].endswith("Z")
 
 
+async def test_a_pod_that_waits_is_nominated_to_no_node(tmp_path: Path) -> None:
+    """Node autoscalers buy nothing for a pod that has a node in prospect."""
+    async with writing(lambda _: Answer(200), tmp_path) as harness:
+        harness.writer.write(condition(), STEP)
+        await harness.flush()
+
+    [asked] = harness.api.asked
+    assert asked.body["status"].get("nominatedNodeName", "a node") is None
+
+
 async def test_a_condition_that_changes_no_status_keeps_its_transition_time(tmp_path: Path) -> None:
     async with writing(lambda _: Answer(200), tmp_path) as harness:
         harness.writer.write(condition(transition=False), STEP)
