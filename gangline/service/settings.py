@@ -28,6 +28,7 @@ import argparse
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar, get_args
 
@@ -172,7 +173,7 @@ def _given_by_options(
 ) -> dict[str, _Given]:
     parser = _parser(known, program=program, description=description)
     try:
-        parsed, unknown = parser.parse_known_args(argv)
+        parsed, unknown = parser.parse_known_args(_with_values(known, argv, problems))
     except _UsageError as error:
         problems.append(Problem("command line", str(error)))
         return {}
@@ -184,6 +185,18 @@ def _given_by_options(
         for field in known
         if (texts := getattr(parsed, field.name)) is not None
     }
+
+
+def _with_values(known: Sequence[Field], argv: Sequence[str], problems: list[Problem]) -> list[str]:
+    """Leave out options whose value is missing: argparse would report the first of them and nothing else."""
+    takes_value = {field.option: field for field in known if setting_values.bare(field.type) is not bool}
+    kept = []
+    for word, after in zip_longest(argv, argv[1:], fillvalue="--"):
+        if word in takes_value and after.startswith("--"):
+            problems.append(Problem(f"option {word}", f"a value is missing; legal is {takes_value[word].legal}"))
+        else:
+            kept.append(word)
+    return kept
 
 
 def _given_by_variables(

@@ -125,7 +125,10 @@ def test_options_beat_variables_beat_the_file(tmp_path: Path) -> None:
         (["--budgets=perhaps"], "option --budgets: 'perhaps' is not legal; legal is one of true, false"),
         (["--scoring", "Pack"], "option --scoring: 'Pack' is not legal; legal is one of pack, spread"),
         (["--log-format", "xml"], "option --log-format: 'xml' is not legal; legal is one of json, console"),
-        (["--workers"], "command line: argument --workers: expected one argument"),
+        (["--workers"], "option --workers: a value is missing; legal is a whole number from 1 up to 64"),
+        (["--workers", "--budgets"], "option --workers: a value is missing; legal is a whole number from 1 up to 64"),
+        (["--comment", "--log-format=xml"], "option --comment: a value is missing; legal is a text"),
+        (["--workers", "-x"], "command line: argument --workers: expected one argument"),
         (["--wrokers", "3"], "option --wrokers: is not known; did you mean --workers?"),
         (["--wrokers=3"], "option --wrokers: is not known; did you mean --workers?"),
         (["--work", "3"], "option --work: is not known; did you mean --workers?"),
@@ -201,10 +204,13 @@ def test_a_file_that_is_not_there_or_not_yaml_is_named_with_who_named_it(tmp_pat
 def test_all_that_is_wrong_is_reported_at_once(tmp_path: Path) -> None:
     path = written(tmp_path, "scoring: best\nunknown: 1")
 
-    found = problems("--workers", "x", "--what", "--config", path, GANGLINE_HOLD_S="y", GANGLINE_NONE="z")
+    options = ["--workers", "x", "--what", "--config", path, "--scoring", "--comment"]
+    found = problems(*options, GANGLINE_HOLD_S="y", GANGLINE_NONE="z")
 
     assert [problem.partition(":")[0] for problem in found] == [
         "variable GANGLINE_NONE",
+        "option --scoring",
+        "option --comment",
         "option --what",
         f"file {path}, key unknown",
         "option --workers",
