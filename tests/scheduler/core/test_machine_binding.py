@@ -1,6 +1,8 @@
 """Every kind of answer to a bind, in time and late."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gangline.contract.pod import Pod
 from scheduler.core.events import Event, PodRead, PodReadFailed, Refusal
@@ -79,17 +81,67 @@ def test_reading_a_confirmed_bind_of_which_the_server_knows_nothing_binds_again_
     assert (again.node, again.attempt > bind.attempt) == (bind.node, True)
 
 
-@pytest.mark.parametrize("first", ["observation", "answer"])
-def test_observation_and_answer_commute(first: str) -> None:
-    script = Script(node("n1"), pod("p"))
-    (bind,) = script.binds
-    told = [observed(pod("p", node="n1", version="60")), *bound_results([bind])]
+def fate_of(bind: Bind, fate: str) -> tuple[list[Event], list[Event]]:
+    """What watches tell of a pod after its bind was sent, in their order, and how the bind was answered."""
+    there = observed(pod(bind.name, node=bind.node, version="60"))
+    match fate:
+        case "bound":
+            return [there], bound_results([bind])
+        case "bound, with no answer":
+            return [there], [unknown(bind)]
+        case "bound and finished":
+            return [there, observed(pod(bind.name, node=bind.node, version="61", phase="Succeeded"))], [unknown(bind)]
+        case "bound and deleted":
+            return [there, gone(pod(bind.name))], bound_results([bind])
+        case "bound by another":
+            return [observed(pod(bind.name, node="n9", version="60"))], [refused(bind, Refusal.FOREIGN)]
+        case "lost":
+            return [gone(pod(bind.name))], [refused(bind, Refusal.LOST)]
+        case "taken by another pod":
+            return [observed(pod(bind.name, uid="new", node="n1", version="60"))], [refused(bind, Refusal.LOST)]
+        case _:
+            return [observed(pod(bind.name, version="60"))], [refused(bind, Refusal.FORBIDDEN)]
 
-    for event in told if first == "observation" else reversed(told):
-        script.tell(event)
 
-    assert used_cpu(script) == 1000
-    assert script.scheduler.sizes().cached["intents"] == 0
+FATES = (
+    "bound",
+    "bound, with no answer",
+    "bound and finished",
+    "bound and deleted",
+    "bound by another",
+    "lost",
+    "taken by another pod",
+    "forbidden",
+)
+
+
+def accounts(script: Script) -> tuple[object, ...]:
+    """What is charged where, what is intended, and how each pod stands."""
+    cache, gangs = script.scheduler._cache, script.scheduler._gangs
+    charges = {name: dict(ledger.charges) for name, ledger in cache.ledgers.items()}
+    standings = {key: dict(gang.standings) for key, gang in gangs.by_key.items()}
+    return charges, dict(cache.intents), standings, dict(cache.names)
+
+
+@given(fates=st.lists(st.sampled_from(FATES), min_size=1, max_size=4), data=st.data())
+def test_observations_and_answers_commute(fates: list[str], data: st.DataObject) -> None:
+    def told(*, answers_first: bool | None) -> tuple[object, ...]:
+        script = Script(node("n1"), *[pod(f"p{number}") for number in range(len(fates))])
+        lanes = [fate_of(bind, fate) for bind, fate in zip(script.binds, fates, strict=True)]
+        seen, answers = ([event for lane in lanes for event in lane[side]] for side in (0, 1))
+        while seen or answers:
+            if answers_first is None:
+                from_answers = data.draw(st.booleans(), label="an answer") if seen and answers else bool(answers)
+            else:
+                from_answers = bool(answers) if answers_first else not seen
+            script.tell((answers if from_answers else seen).pop(0))
+            assert script.binds == []
+        return accounts(script)
+
+    answered, observed_, mixed = (told(answers_first=first) for first in (True, False, None))
+
+    assert answered == observed_ == mixed
+    assert not answered[1], "every bind is settled"
 
 
 def test_a_pod_bound_elsewhere_counts_as_bound_and_is_not_bound_again() -> None:
