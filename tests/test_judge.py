@@ -1,5 +1,7 @@
 """The judge itself: it passes a clean cluster and fails on each planted violation."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +53,15 @@ TWO = [pod("a", node="n", phase="Running"), pod("b", node="n", phase="Running")]
 
 def rules(pods: list[Any], groups: list[Any], nodes: list[Any]) -> list[str]:
     return [violation.rule for violation in judge.violations(judge.read(pods, nodes, groups))]
+
+
+def test_the_judge_knows_nothing_of_ours_but_the_contract() -> None:
+    """It would repeat our mistakes."""
+    source = Path(judge.__file__).read_text(encoding="utf-8")
+    imported = re.findall(r"^(?:from|import) ((?:gangline|scheduler|controller|tests)\S*)", source, re.MULTILINE)
+
+    assert imported
+    assert [name for name in imported if not name.startswith("gangline.contract.")] == []
 
 
 def test_a_true_cluster_is_clean() -> None:

@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+import controller.app
+import scheduler.app
 from gangline.service.lifecycle import CANCEL_S
 from gangline.service.process_settings import ProcessSettings
 from tests.support.kustomize import MANIFESTS, Object, of_kind, render
 
 BASE = MANIFESTS / "base"
 SERVICES = ("scheduler", "controller")
+LAST_WRITES_S = {"scheduler": scheduler.app.LAST_WRITES_S, "controller": controller.app.LAST_WRITES_S}
 WRITES = {"create", "update", "patch", "delete", "deletecollection", "*"}
 
 
@@ -137,7 +140,7 @@ def test_a_deployment_runs_one_confined_process_at_a_time(objects: list[Object],
     assert pod["serviceAccountName"] == f"gangline-{service}"
     assert pod["priorityClassName"] in of_kind(objects, "PriorityClass")
     assert pod["enableServiceLinks"] is False
-    assert pod["terminationGracePeriodSeconds"] > ProcessSettings().grace_s + CANCEL_S
+    assert pod["terminationGracePeriodSeconds"] > ProcessSettings().grace_s + LAST_WRITES_S[service] + CANCEL_S
     assert pod["securityContext"] == {
         "runAsNonRoot": True,
         "runAsUser": 65532,
