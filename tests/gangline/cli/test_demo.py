@@ -1,11 +1,13 @@
 """The whole demo, from the command line: what a person sees who has just cloned the repository."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -71,3 +73,35 @@ def test_demo_says_at_once_that_a_service_has_died(tmp_path: Path) -> None:
     assert "✘ scheduler ended with exit code -9; its last log lines:" in rest
     assert not is_alive(controller)
     assert list(tmp_path.iterdir()) == []
+
+
+KEPT = """
+import asyncio, sys
+from pathlib import Path
+from rich.console import Console
+from gangline.cli.walk.run import walk
+from gangline.cli.walk.steps import STEPS
+console = Console(width=200, no_color=True)
+sys.exit(not asyncio.run(walk(console, Path(sys.argv[1]), keep=True, steps=STEPS[:1])))
+"""
+
+
+def test_kept_demo_stays_up_and_says_how_to_look_around_until_it_is_interrupted(tmp_path: Path) -> None:
+    command = [sys.executable, "-u", "-c", KEPT, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        seen = ""
+        while "what was applied" not in seen:
+            line = run.stdout.readline()
+            assert line, seen
+            seen += line
+        hints = [line.strip() for line in seen.partition("Look around")[2].splitlines()[1:]]
+        (page,) = (hint.removeprefix("curl ") for hint in hints if hint.endswith("/debug/gangs"))
+        with urlopen(page, timeout=60) as answer:  # noqa: S310 - a page of ours, on loopback
+            assert "default/team" in {gang["gang"] for gang in json.load(answer)["gangs"]}
+        run.send_signal(signal.SIGINT)
+        rest = run.stdout.read()
+
+    assert {f"export KUBECONFIG={tmp_path}/kubeconfig", "kubectl get pg -w"} <= set(hints)
+    assert run.returncode == 0, rest
+    assert not [pid for pid in pids(seen) if is_alive(pid)]
