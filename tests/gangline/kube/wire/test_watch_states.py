@@ -2,11 +2,12 @@
 
 import json
 import math
+from collections import Counter
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import HealthCheck, event, given, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from gangline.base.backoff import Backoff
 from gangline.contract.meta import Key
@@ -15,6 +16,8 @@ from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Sync
 from gangline.kube.wire.errors import ApiError, Forbidden, Gone, Interrupted, ServerError, Silent, Unreachable
 from gangline.kube.wire.watch import Confirm, ListPage, OpenWatch, Wait, WatchMachine
 
+SITUATIONS: Counter[str] = Counter()
+"""What has happened in all runs of the machine."""
 NAMES = st.sampled_from("abcd")
 UNREADABLE_PHASE = 3
 TROUBLES = [
@@ -24,6 +27,12 @@ TROUBLES = [
     Gone("expired", status=410),
     Unreachable("refused"),
 ]
+
+
+def note(situation: str) -> None:
+    """Count what has happened."""
+    SITUATIONS[situation] += 1
+    event(situation)
 
 
 class ModelServer:
@@ -41,6 +50,8 @@ class ModelServer:
         old = self.objects.get(name)
         if old is None:
             self.uids += 1
+            if any(item["metadata"]["name"] == name for _, _, item in self.history):
+                note("an object was made again under its name")
         uid = old["metadata"]["uid"] if old else f"uid-{self.uids}"
         item = {
             "metadata": {"namespace": "team", "name": name, "uid": uid, "resourceVersion": str(self.version)},
@@ -77,15 +88,18 @@ class View:
         self.phases: dict[str, str | int | None] = {}
         self.synced = 0
 
-    def apply(self, changes: list[Change[Pod]]) -> None:
+    def apply(self, changes: list[Change[Pod]], *, is_listed: bool) -> None:
+        """Take in what one page of a list, or one line of a watch, has told."""
         for change in changes:
             match change:
                 case Observed(item):
                     self._exists(item.metadata.key, item.metadata.uid, item.status.phase)
                 case Unreadable(key=key, uid=uid):
-                    event("an unreadable pod was told")
+                    note("an unreadable pod was told")
                     self._exists(key, uid, UNREADABLE_PHASE)
                 case Removed(key, uid, _):
+                    if is_listed:
+                        note("a list told what had gone")
                     if self.pods.get(key.name) == uid:
                         del self.pods[key.name], self.phases[key.name]
                 case Synced():
@@ -131,7 +145,7 @@ class Watching(RuleBasedStateMachine):
 
     @rule(what=st.sampled_from(["compact", "back up", "restore"]))
     def history(self, what: str) -> None:
-        event(what)
+        note(what)
         match what:
             case "compact":
                 self.server.compact()
@@ -161,6 +175,7 @@ class Watching(RuleBasedStateMachine):
         is_between_pages = isinstance(self.order, ListPage) and bool(self.order.continue_token)
         if not isinstance(error, Silent) and (was_open or is_between_pages):
             self.ceiling = self.listing_version if is_between_pages else self.told_to
+        note("restored behind a load balancer")
         self._restore()
         if error is None and was_open:
             self.stream = None
@@ -169,7 +184,7 @@ class Watching(RuleBasedStateMachine):
         else:
             self._break(error or ServerError("nobody behind me", status=503))
         while self.ceiling == math.inf and self.server.version < self.told_to:
-            event("the new history has passed ours")
+            note("the new history has passed ours")
             self.server.put(name, "Running")
 
     @rule(size=st.integers(1, 3), twice=st.booleans())
@@ -182,7 +197,7 @@ class Watching(RuleBasedStateMachine):
             if self.stream:
                 self._line(self.stream[0])
             if self.stream and twice:
-                event("a line came twice")
+                note("a line came twice")
                 self._line(self.stream[0])
             if self.stream:
                 self.stream.pop(0)
@@ -195,12 +210,29 @@ class Watching(RuleBasedStateMachine):
         if self.stream is not None and self.told_to <= self.server.version:
             self._line(line("BOOKMARK", {"metadata": {"resourceVersion": str(self.server.version)}}))
 
+    @rule()
+    def follow(self) -> None:
+        """Come to a watch that is open, so that it can go wrong."""
+        self._follow()
+
+    @rule()
+    def stop_between_pages(self) -> None:
+        """Come to stand in the middle of a list."""
+        for name in "ab":
+            if name not in self.server.objects:
+                self.change(name=name, phase="Pending")
+        self._break(Gone("expired", status=410))
+        while self.stream is None and not (isinstance(self.order, ListPage) and self.order.continue_token):
+            self._answer(1)
+
     @rule(cut=st.booleans(), life=st.sampled_from([0.0, 5.0]))
     def end(self, *, cut: bool, life: float) -> None:
         if self.stream is None:
             return
+        if cut and not self.stream:
+            self.change(name="a", phase="Running")
         if cut and self.stream:
-            event("a line was cut off")
+            note("a line was cut off")
             self._line(self.stream[0][:-20])
         self.now += life
         self.stream = None
@@ -210,7 +242,8 @@ class Watching(RuleBasedStateMachine):
     @rule(error=st.sampled_from(TROUBLES))
     def trouble(self, error: ApiError) -> None:
         if isinstance(self.order, ListPage) and self.order.continue_token:
-            event("trouble between two pages")
+            note("trouble between two pages")
+        note(f"trouble: {type(error).__name__}")
         self._break(error)
 
     @invariant()
@@ -260,7 +293,7 @@ class Watching(RuleBasedStateMachine):
                 self.listing_version = self.server.version
                 self._page(size)
             case ListPage(_, _) if self.listing_version > self.server.version:
-                event("a token that the server has not reached")
+                note("a token that the server has not reached")
                 self._break(ServerError("Timeout: Too large resource version", status=504))
             case ListPage(_, _):
                 self._page(size)
@@ -274,7 +307,7 @@ class Watching(RuleBasedStateMachine):
         try:
             self.machine.confirmed(json.dumps(page).encode())
         except Gone as error:
-            event("a server that is less far than we are")
+            note("a server that is less far than we are")
             self._break(error)
         else:
             self._next()
@@ -290,12 +323,12 @@ class Watching(RuleBasedStateMachine):
             "metadata": {"resourceVersion": str(self.listing_version), "continue": "more" if self.listing else ""},
             "items": items,
         }
-        self.view.apply(self.machine.page(json.dumps(body).encode(), self.now))
+        self.view.apply(self.machine.page(json.dumps(body).encode(), self.now), is_listed=True)
         self._next()
 
     def _open(self, version: int) -> None:
         if version < self.server.oldest:
-            event("410 for a watch")
+            note("410 for a watch")
             self._break(Gone("too old", status=410))
             return
         self.machine.opened(self.now)
@@ -311,7 +344,7 @@ class Watching(RuleBasedStateMachine):
 
     def _line(self, data: bytes) -> None:
         try:
-            self.view.apply(self.machine.line(data, self.now))
+            self.view.apply(self.machine.line(data, self.now), is_listed=False)
         except ApiError as error:
             self._break(error)
         else:
@@ -334,6 +367,44 @@ class Watching(RuleBasedStateMachine):
 
 TestWatching = Watching.TestCase
 TestWatching.settings = settings(max_examples=200, stateful_step_count=50)
+
+EXPECTED = (
+    "compact",
+    "restore",
+    "restored behind a load balancer",
+    "the new history has passed ours",
+    "a server that is less far than we are",
+    "a token that the server has not reached",
+    "trouble between two pages",
+    *(f"trouble: {type(error).__name__}" for error in TROUBLES),
+    "410 for a watch",
+    "a line came twice",
+    "a line was cut off",
+    "an unreadable pod was told",
+    "an object was made again under its name",
+    "a list told what had gone",
+)
+
+
+def test_a_seeded_run_meets_every_situation() -> None:
+    SITUATIONS.clear()
+
+    @seed(20261203)
+    class Seeded(Watching):
+        pass
+
+    run_state_machine_as_test(
+        Seeded,
+        settings=settings(
+            max_examples=200,
+            stateful_step_count=50,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+    assert [situation for situation in EXPECTED if not SITUATIONS[situation]] == []
 
 
 @given(data=st.binary(max_size=200))
