@@ -1,7 +1,7 @@
 """`gangline kubelets`: simulated nodes for any API server, the sandbox's or a real one."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,6 +10,7 @@ import click
 
 from gangline.base.fatal import StartError
 from gangline.cli.cluster.access import Access
+from gangline.cli.simulated import node_groups, node_options
 from gangline.service import lifecycle, logging
 from gangline.service.lifecycle import Loops
 
@@ -23,22 +24,7 @@ GRACE_S: Final = 5.0
 @click.command()
 @click.option("--kubeconfig", metavar="PATH", help="Which API server; else the usual default.")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
-@click.option(
-    "--nodes",
-    default=3,
-    show_default=True,
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="How many equal nodes to bring up.",
-)
-@click.option("--cpu", default="8", show_default=True, metavar="QUANTITY", help="CPU of each node.")
-@click.option("--memory", default="32Gi", show_default=True, metavar="QUANTITY", help="Memory of each node.")
-@click.option(
-    "--cluster",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Nodes from a cluster file instead: groups with labels, taints and allocatable.",
-)
+@node_options
 @click.option("--every-node", is_flag=True, help="Run the pods of all nodes, not only of simulated ones.")
 @click.option(
     "--log-level", default="info", show_default=True, type=click.Choice(["debug", "info", "warning", "error"])
@@ -67,30 +53,18 @@ def kubelets(
     sandbox.gangline.dev/stopped has a kubelet that does nothing until the annotation is taken away.
     Nodes that exist already are left as they are. A node that is deleted is not brought up again.
     """  # noqa: D301 - click's mark for preformatted text
-    from gangline.sandbox.kubelets.nodes import checked, read_cluster_file, uniform  # noqa: PLC0415 - heavy
-
+    groups = node_groups(nodes, cpu, memory, cluster)
     logging.configure("console", log_level)
-
-    def groups() -> "Sequence[NodeGroup]":
-        return read_cluster_file(cluster) if cluster else checked(uniform(nodes, cpu=cpu, memory=memory))
-
     access = Access(kubeconfig, context or None)
-    main = partial(_simulate, access=access, groups_of=groups, every_node=every_node)
+    main = partial(_simulate, access=access, groups=groups, every_node=every_node)
     raise SystemExit(lifecycle.run(main, grace_s=GRACE_S))
 
 
-async def _simulate(
-    stop: asyncio.Event, *, access: Access, groups_of: "Callable[[], Sequence[NodeGroup]]", every_node: bool
-) -> None:
+async def _simulate(stop: asyncio.Event, *, access: Access, groups: "Sequence[NodeGroup]", every_node: bool) -> None:
     """Bring up the nodes of some groups, and run their pods until a signal. Raises StartError."""
     from gangline.kube.client import connect  # noqa: PLC0415 - heavy
-    from gangline.sandbox.kubelets.nodes import ClusterFileError  # noqa: PLC0415
     from gangline.sandbox.kubelets.run import run_kubelets  # noqa: PLC0415
 
-    try:
-        groups = groups_of()
-    except ClusterFileError as error:
-        raise StartError(str(error)) from error
     async with connect(access.kubeconfig, access.context, user_agent="gangline-kubelets") as client:
         created = await _registered(client, groups)
         total = sum(len(group.node_names) for group in groups)

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -9,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from click.core import ParameterSource
 
 from gangline.base.fatal import StartError
 from gangline.cli.extras import sandbox_extra
+from gangline.cli.simulated import node_groups, node_options
 from gangline.service import lifecycle, logging
 from gangline.service.lifecycle import Loops
 
@@ -30,18 +31,14 @@ def _refuse_nan(_context: click.Context, _parameter: click.Parameter, value: flo
     return value
 
 
+def _refuse_unwritable(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and not os.access(value.parent, os.W_OK | os.X_OK):
+        raise click.BadParameter(f"{value} cannot be written: is there a directory {value.parent}, and is it yours?")
+    return value
+
+
 @click.command()
-@click.option(
-    "--nodes", default=3, show_default=True, metavar="N", type=click.IntRange(min=0), help="How many equal nodes."
-)
-@click.option("--cpu", default="8", show_default=True, metavar="QUANTITY", help="CPU of each node.")
-@click.option("--memory", default="32Gi", show_default=True, metavar="QUANTITY", help="Memory of each node.")
-@click.option(
-    "--cluster",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Nodes from a cluster file instead: groups with labels, taints and allocatable.",
-)
+@node_options
 @click.option(
     "--port",
     default=0,
@@ -51,7 +48,8 @@ def _refuse_nan(_context: click.Context, _parameter: click.Parameter, value: flo
 )
 @click.option(
     "--kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    callback=_refuse_unwritable,
     metavar="PATH",
     help="Where to write the kubeconfig; a temporary file when left out.",
 )
@@ -83,12 +81,11 @@ def sandbox(  # noqa: PLR0913 - options
     On a terminal it shows nodes, gangs, and what waits and why, as they change. It behaves as a real API server does, listens on 127.0.0.1 only, needs no credentials and keeps nothing on disk
     but its kubeconfig. Faults are ordered under /sandbox/ on the same port.
     """
-    if cluster:
-        _refuse_both("nodes", "cpu", "memory")
     with sandbox_extra():
         from gangline.sandbox.cluster import Sandbox  # noqa: PLC0415 - heavy, and needs an extra
         from gangline.sandbox.reconciling.world import Pace  # noqa: PLC0415
 
+    node_groups(nodes, cpu, memory, cluster)  # refuses before anything starts
     make = partial(
         Sandbox,
         nodes=nodes,
@@ -101,14 +98,6 @@ def sandbox(  # noqa: PLR0913 - options
         pace=Pace(speed=speed),
     )
     raise SystemExit(serve(make, quiet=quiet))
-
-
-def _refuse_both(*names: str) -> None:
-    """Refuse options that say what the cluster file says."""
-    context = click.get_current_context()
-    given = [f"--{name}" for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    if given:
-        raise click.UsageError(f"{', '.join(given)} and --cluster exclude each other: the file describes the nodes")
 
 
 def serve(make: Callable[[], "Sandbox"], *, quiet: bool) -> int:
