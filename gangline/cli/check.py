@@ -47,8 +47,7 @@ def check(
     strict: bool,
     against_cluster: bool,
     form: str | None,
-    kubeconfig: str | None,
-    context: str | None,
+    access: Access,
     scheduler_names: tuple[str, ...],
 ) -> None:
     """Read manifests and say what would go wrong with their gangs before they are applied.
@@ -63,7 +62,7 @@ def check(
     """
     from gangline.cli.manifest.checking import check_files  # noqa: PLC0415 - heavy
 
-    cluster = Access(kubeconfig, context) if against_cluster or kubeconfig or context else None
+    cluster = access if against_cluster or access.kubeconfig or access.context else None
     names = scheduler_names or (DEFAULT_SCHEDULER_NAME,)
     outcome = check_files(paths, namespace=namespace, scheduler_names=names, cluster=cluster)
     _print(outcome, form)

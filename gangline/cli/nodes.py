@@ -42,8 +42,7 @@ def nodes(
     selector: tuple[str, ...],
     tolerations: tuple[str, ...],
     form: str | None,
-    kubeconfig: str | None,
-    context: str | None,
+    access: Access,
 ) -> None:
     """Show what is free on each node, and how large a gang of a given shape would fit now.
 
@@ -57,7 +56,7 @@ def nodes(
         shape = shape_of(cpu, memory, requests, selector, tolerations)
     except ShapeError as error:
         raise click.UsageError(str(error)) from error
-    found = report(Access(kubeconfig, context), shape)
+    found = report(access, shape)
     match form:
         case "json" | "yaml":
             click.echo(machine_readable(found, form))

@@ -41,8 +41,7 @@ def status(  # noqa: PLR0913 - one for each option
     all_namespaces: bool,
     watch: bool,
     form: str | None,
-    kubeconfig: str | None,
-    context: str | None,
+    access: Access,
     selector: str | None,
     scheduler_names: tuple[str, ...],
     budget_gangs: bool,
@@ -58,7 +57,7 @@ def status(  # noqa: PLR0913 - one for each option
     from gangline.cli.cluster.survey import Profile  # noqa: PLC0415
     from gangline.cli.listing import Wanted, follow, list_gangs  # noqa: PLC0415
 
-    access, scope = Access(kubeconfig, context), Scope(namespace, all_namespaces)
+    scope = Scope(namespace, all_namespaces)
     profile = Profile(scheduler_names or Profile().scheduler_names, budget_gangs)
     wanted = Wanted(scope, name, label_test(selector), profile)
     if watch:

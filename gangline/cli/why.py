@@ -41,8 +41,7 @@ def why(
     *,
     target: tuple[str, ...],
     namespace: str | None,
-    kubeconfig: str | None,
-    context: str | None,
+    access: Access,
     scheduler_names: tuple[str, ...],
     budget_gangs: bool,
     scheduler_address: str | None,
@@ -66,7 +65,7 @@ def why(
 
     given = Profile(scheduler_names or Profile().scheduler_names, budget_gangs)
     answer, at = ask(
-        Access(kubeconfig, context),
+        access,
         target,
         namespace=namespace,
         given=given if scheduler_names or budget_gangs else None,

@@ -277,12 +277,16 @@ def connect(
     observer: RequestObserver | None = None,
     clock: Clock | None = None,
     concurrency: int = DEFAULT_CONCURRENCY,
+    call_limit_s: float | None = None,
 ) -> Client:
     """Return a client, not yet entered, of a kubeconfig, else of the cluster we run in, else of the usual file.
 
-    `concurrency` bounds the connections for calls; watches have their own. Entering raises ConfigurationError.
+    `concurrency` bounds the connections for calls; watches have their own. No call takes longer than `call_limit_s`.
+    Entering raises ConfigurationError.
     """
     clock = clock or MonotonicClock()
     source = AccessSource(kubeconfig, context)
-    connection = Connection(source, user_agent=user_agent, clock=clock, concurrency=concurrency)
+    connection = Connection(
+        source, user_agent=user_agent, clock=clock, concurrency=concurrency, call_limit_s=call_limit_s
+    )
     return Client(connection, observer=observer or IgnoredRequests(), clock=clock)

@@ -1,6 +1,7 @@
 """The HTTP side: connection pools, TLS, credentials that change, and what a broken exchange means."""
 
 import asyncio
+import math
 import socket
 import ssl
 from types import TracebackType
@@ -35,9 +36,21 @@ class CertificateRefused(Unreachable):
 
 
 class Connection:
-    """Sessions with one API server: a pool for calls, another for watches, so that neither waits for the other."""
+    """Sessions with one API server: a pool for calls, another for watches, so that neither waits for the other.
 
-    def __init__(self, source: AccessSource, *, user_agent: str, clock: Clock, concurrency: int) -> None:
+    `call_limit_s`, where given, shortens the time of every call, and of no watch.
+    """
+
+    def __init__(
+        self,
+        source: AccessSource,
+        *,
+        user_agent: str,
+        clock: Clock,
+        concurrency: int,
+        call_limit_s: float | None = None,
+    ) -> None:
+        self._call_limit_s = math.inf if call_limit_s is None else call_limit_s
         self._source = source
         self._user_agent = user_agent
         self._clock = clock
@@ -65,12 +78,16 @@ class Connection:
         Raises ApiError for everything outside 2xx. A 401 or a failed handshake has the credentials and certificates
         read again and the request sent once more, within its time: neither can have been acted on.
         """
-        deadline = self._clock.now() + request.timeout_s
+        deadline = self._clock.now() + self._time_of(request)
         access = await self._current()
         try:
             return await self._attempt(request, access, deadline)
         except (Unauthorized, CertificateRefused):
             return await self._attempt(request, await self._renewed(access), deadline)
+
+    def _time_of(self, request: Request) -> float:
+        is_watch = request.silence_s is not None
+        return request.timeout_s if is_watch else min(request.timeout_s, self._call_limit_s)
 
     async def _attempt(self, request: Request, access: Access, deadline: float) -> aiohttp.ClientResponse:
         left_s = deadline - self._clock.now()

@@ -4,7 +4,8 @@ from msgspec import Struct
 
 
 class Access(Struct, frozen=True):
-    """Which cluster, and as which of its contexts."""
+    """Which cluster, as which of its contexts, and how long one answer may take: None for the usual times."""
 
     kubeconfig: str | None
     context: str | None
+    request_timeout_s: float | None = None

@@ -43,7 +43,12 @@ def talk(access: Access, conversation: Callable[[Client], Awaitable[T]]) -> T:
     _leave_the_log_out()
 
     async def main() -> T:
-        async with connect(access.kubeconfig, access.context or None, user_agent=USER_AGENT) as client:
+        async with connect(
+            access.kubeconfig,
+            access.context or None,
+            user_agent=USER_AGENT,
+            call_limit_s=access.request_timeout_s,
+        ) as client:
             return await conversation(client)
 
     try:

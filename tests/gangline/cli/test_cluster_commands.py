@@ -12,12 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import pytest
 import yaml
 from click.testing import CliRunner, Result
 
 from gangline.cli.cluster.holding import Holding, holding
+from gangline.cli.cluster.options import duration_s
 from gangline.cli.main import main
 from gangline.contract.meta import Key
 from gangline.kube.wire.resources import NODES
@@ -454,6 +456,34 @@ def test_no_cluster_is_one_error_that_says_what_to_do(words: tuple[str, ...], tm
     assert "error: context 'nosuch' does not exist; there are: " in elsewhere.stderr
     assert f"kubeconfig {tmp_path}: Is a directory" in directory.stderr
     assert not any(result.stdout for result in results)
+
+
+async def test_an_api_server_that_hangs_costs_no_more_than_the_time_that_was_given(tmp_path: Path) -> None:
+    async with ScriptedServer(Exchange.stay_silent) as server:
+        config = write_kubeconfig(tmp_path / "config", server.url)
+        words = ("--kubeconfig", config, "--request-timeout", "50ms")
+        results = [await asyncio.to_thread(invoke, *asked, *words) for asked in (("status",), ("nodes",), ("why", "g"))]
+
+    assert [result.exit_code for result in results] == [1, 1, 1]
+    assert all("no answer in time\nThe API server does not answer" in result.stderr for result in results)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("5", 5.0), ("5s", 5.0), ("1m30s", 90.0), ("250ms", 0.25), ("0.5h", 1800.0), ("0", None), ("0s", None)],
+)
+def test_a_time_is_written_as_kubectl_writes_it(text: str, seconds: float | None) -> None:
+    command = click.Command("nodes")
+
+    assert duration_s(click.Context(command), click.Option(["--request-timeout"]), text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-1s", "5x", "s", "5s ", "1e9s", "\u0663s"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    result = invoke("nodes", f"--request-timeout={text}")
+
+    assert result.exit_code == 2
+    assert "write 10s, 2m or 1h" in result.stderr
 
 
 async def test_an_empty_context_is_the_current_one(tmp_path: Path) -> None:

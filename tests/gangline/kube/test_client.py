@@ -425,6 +425,16 @@ async def test_a_watch_ends_by_itself_when_the_server_does_not_end_it(serving: C
         assert [line async for line in lines] == [b"{}\n"]
 
 
+async def test_a_limit_of_calls_shortens_every_call_and_no_watch(tmp_path: Path) -> None:
+    async with ScriptedServer(answering((200, b"{}\n"))) as server:
+        config = write_kubeconfig(tmp_path / "config", server.url)
+        async with connect(config, user_agent="test/1", call_limit_s=0.0) as client:
+            with pytest.raises(Unreachable, match="no time left"):
+                await client.get(PODS, POD, Pod)
+            async with client.stream(requests.watch(PODS, resource_version="1", seconds=60, silence_s=60)) as lines:
+                assert [line async for line in lines] == [b"{}\n"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
