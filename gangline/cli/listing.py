@@ -21,7 +21,7 @@ from gangline.cli.explain.case import Case, cases
 from gangline.cli.explain.floor import Floor
 from gangline.cli.gangs import GangRow, rows
 from gangline.cli.reader import ReaderGoneError, leave_with_the_reader
-from gangline.cli.terminal import PHASE_STYLES, columns, duration, printable, screen_width, show
+from gangline.cli.terminal import PHASE_STYLES, columns, duration, machine_readable, printable, screen_width, show
 from gangline.kube.client import Client
 from gangline.kube.wire.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS, Resource
 
@@ -101,7 +101,20 @@ def _cells(row: GangRow, *, wide: bool, namespaces: bool) -> list[str]:
     return [*([row.namespace] if namespaces else []), row.name, row.phase or "-", *map(str, counts), *times, *more, why]
 
 
-def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
+def _changes(found: Iterable[GangRow], form: str | None, *, namespaces: bool, head: bool) -> list[str]:
+    """Write what a watch has seen: as kubectl does one object after the other, or lines of one table."""
+    match form:
+        case "json":
+            return [machine_readable(row, form) for row in found]
+        case "yaml":
+            return [f"---\n{machine_readable(row, form)}" for row in found]
+        case "name":
+            return [row.resource_name for row in found]
+        case _:
+            return table(found, wide=form == "wide", namespaces=namespaces, head=head)
+
+
+def follow(access: Access, wanted: Wanted, form: str | None) -> None:
     """Print gangs, and each again when it changes, until interrupted or until nobody reads it.
 
     Raises Failure where a named one does not exist.
@@ -110,7 +123,7 @@ def follow(access: Access, wanted: Wanted, *, wide: bool) -> None:
 
     def printed(found: list[GangRow], *, head: bool) -> None:
         with contextlib.suppress(BrokenPipeError):  # the reader has gone: that ends the watch
-            show(table(found, wide=wide, namespaces=wanted.scope.every, head=head))
+            show(_changes(found, form, namespaces=wanted.scope.every, head=head))
 
     async def conversation(client: Client) -> None:
         survey = await _read(client, wanted, namespace)

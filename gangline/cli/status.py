@@ -23,6 +23,9 @@ if TYPE_CHECKING:
         "# One gang, and every change of it until Ctrl-C",
         "gangline status train -w",
         "",
+        "# The same for programs: one object for each change",
+        "gangline status train -w -o json | jq --unbuffered -r .phase",
+        "",
         "# Names of gangs that wait, for scripts",
         "gangline status -A -o json | jq -r '.items[] | select(.waiting > 0) | .name'",
     )
@@ -61,9 +64,7 @@ def status(  # noqa: PLR0913 - one for each option
     profile = Profile(scheduler_names or Profile().scheduler_names, budget_gangs)
     wanted = Wanted(scope, name, label_test(selector), profile)
     if watch:
-        if form not in (None, "wide"):
-            raise click.UsageError(f"--watch prints lines; it does not go with -o {form}")
-        follow(access, wanted, wide=form == "wide")
+        follow(access, wanted, form)
         return
     found, where = list_gangs(access, wanted)
     _print(found, form, where, all_namespaces=all_namespaces)

@@ -364,6 +364,39 @@ async def test_a_watch_says_that_a_gang_has_gone() -> None:
             await running.stdout.readuntil(b"Gone")
 
 
+@pytest.mark.parametrize(
+    ("form", "first", "last"),
+    [
+        ("name", b"podgroup.scheduling.x-k8s.io/g\n", b"podgroup.scheduling.x-k8s.io/g\n"),
+        ("json", b'"phase": "Pending"', b'"phase": "Gone"'),
+        ("yaml", b"\nphase: Pending", b"\nphase: Gone"),
+    ],
+)
+async def test_a_watch_writes_one_object_for_each_change(form: str, first: bytes, last: bytes) -> None:
+    async with running_cluster(nodes(1, cpu="2"), services=()) as cluster:
+        await cluster.create(pod_group("g", 2))
+        async with process(cluster, "status", "g", "-w", "-o", form) as running, asyncio.timeout(60):
+            assert running.stdout is not None
+            seen = await running.stdout.readuntil(first)
+            await cluster.delete("PodGroup", "g")
+            seen += await running.stdout.readuntil(last)
+            running.send_signal(signal.SIGINT)
+            seen += await running.stdout.read()
+
+    assert [name.rpartition("/")[2] for name in _objects(form, seen.decode())] == ["g", "g"]
+
+
+def _objects(form: str, text: str) -> list[str]:
+    """Return what each object of an output is called."""
+    match form:
+        case "json":
+            return [json.loads(part + "}")["name"] for part in text.split("\n}\n")[:-1]]
+        case "yaml":
+            return [each["name"] for each in yaml.safe_load_all(text)]
+        case _:
+            return text.split()
+
+
 async def test_a_watch_of_what_does_not_exist_ends_at_once(tmp_path: Path) -> None:
     async with scripted(Answer(200, {})) as api:
         result = await asyncio.to_thread(invoke, "status", "-w", "nosuch", "--kubeconfig", api.kubeconfig(tmp_path))
