@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         "gangline status train -w",
         "",
         "# The same for programs: one object for each change",
-        "gangline status train -w -o json | jq --unbuffered -r .phase",
+        "gangline status train -w -o json | jq .phase",
         "",
         "# Names of gangs that wait, for scripts",
         "gangline status -A -o json | jq -r '.items[] | select(.waiting > 0) | .name'",

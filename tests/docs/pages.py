@@ -14,10 +14,11 @@ from tests.support.kustomize import ROOT
 PAGES: Final = [ROOT / "README.md", ROOT / "manifests/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAMS: Final = (
     "kubectl|gangline|kubectl-gang|gangline-scheduler|gangline-controller|make|curl|docker|helm|python3?|pip|pytest|git|go|"
-    "promtool|jq|apt-get|bash|source|export"
+    "promtool|jq|kind|apt-get|bash|source|export"
 )
 ELSEWHERE: Final = {
     "docker build": "there is no engine; tests/workshop/test_image.py runs the steps",
+    "kind load": "there is no engine",
     "helm uninstall": "takes away what another project has installed",
     "kubectl -n gangline-system port-forward": "asks a kubelet; tests have the addresses of the services",
     "kubectl -n gangline-system logs": "asks a kubelet",

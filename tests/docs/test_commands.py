@@ -206,10 +206,11 @@ async def test_the_examples_of_the_help_run(tmp_path: Path) -> None:
         await cluster.create(*gang("train", 1), namespace="team")
         await cluster.until(lambda: cluster.reasons("train") == ["Unschedulable"] * 3, "the gang does not fit")
         for command in examples(CLI):
-            if command.endswith(" -w"):
-                await shell.follow(command, lambda row: row.startswith("train "))
+            typed = command.partition("| jq ")[0]
+            if " -w" in typed:
+                await shell.follow(typed, lambda row: "train" in row)
             else:
-                await shell.run(command.partition("| jq ")[0])
+                await shell.run(typed)
         assert (await shell.run("kubectl gang status train")).splitlines()[-1].startswith("train ")
     assert (tmp_path / ".zfunc/_gangline").read_text()
 
