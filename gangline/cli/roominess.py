@@ -1,5 +1,6 @@
 """The room on each node, and the largest gang of one shape that would fit."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -16,12 +17,15 @@ from gangline.cli.explain.room import asked
 from gangline.cli.explain.standing import NodeStanding
 from gangline.cli.terminal import columns, printable, screen_width
 from gangline.contract.pod import Toleration
-from gangline.contract.quantity import QuantityError, format_amount
+from gangline.contract.quantity import QuantityError, format_amount, parse_milli
 from gangline.contract.requests import amount_of
 from scheduler.core.model.ledger import Ledger, NodeFacts
 from scheduler.core.model.member_class import MemberClass, NodeRules
 
 _FIRST: Final = ("cpu", "memory", "pods")
+_IN_PARTS: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
+"""Of these a member may ask for a part; of others the API server takes whole numbers alone."""
+_NO_KEY: Final = re.compile(r"[=:,\s]|^$")
 _NOT_SHOWN: Final = frozenset({"ephemeral-storage", "hugepages-1Gi", "hugepages-2Mi"})
 
 
@@ -77,16 +81,15 @@ def shape_of(
             raise ShapeError(f"{name} is asked for twice, with {asks[name]} and {value}")
         asks[name] = value
     labels = label_test(",".join(selector))
+    for key in filter(_NO_KEY.search, tolerations):
+        raise ShapeError(f"--toleration {key!r} is no key of a taint: write --toleration nvidia.com/gpu")
     rules = NodeRules(tolerations=tuple(Toleration(key=key, operator="Exists") for key in sorted(set(tolerations))))
     if not asks:
         return Shape(None, labels)
     try:
-        amounts = {name: amount_of(name, value) for name, value in asks.items()}
+        amounts = {name: _asked_for(name, value) for name, value in asks.items()}
     except QuantityError as error:
         raise ShapeError(str(error)) from error
-    negative = next((name for name, amount in amounts.items() if amount < 0), None)
-    if negative is not None:
-        raise ShapeError(f"{negative}: a member cannot ask for {asks[negative]}: give 0 or more")
     wanted = {name: amount for name, amount in amounts.items() if amount} | {"pods": 1}
     return Shape(MemberClass(requests=tuple(sorted(wanted.items())), rules=rules), labels)
 
@@ -96,6 +99,15 @@ def _requested(text: str) -> tuple[str, str]:
     if not (name and separator and value):
         raise ShapeError(f"--request {text!r} is not NAME=QUANTITY: write --request nvidia.com/gpu=1")
     return name, value
+
+
+def _asked_for(name: str, value: str) -> int:
+    amount = amount_of(name, value)
+    if amount < 0:
+        raise ShapeError(f"{name}: a member cannot ask for {value}: give 0 or more")
+    if parse_milli(value) % 1000 and not (name in _IN_PARTS or name.startswith("hugepages-")):
+        raise ShapeError(f"{name}: a member cannot ask for {value}: give a whole number")
+    return amount
 
 
 def report(access: Access, shape: Shape) -> Report:

@@ -70,6 +70,32 @@ def test_a_resource_cannot_be_asked_for_twice() -> None:
         shape_of("2", None, ("cpu=1",), (), ())
 
 
+@pytest.mark.parametrize(
+    ("request_", "complaint"),
+    [
+        ("nvidia.com/gpu=1.5", "nvidia.com/gpu: a member cannot ask for 1.5: give a whole number"),
+        ("nvidia.com/gpu=500m", "give a whole number"),
+        ("nvidia.com/gpu=-1", "give 0 or more"),
+        ("nvidia.com/gpu=", "is not NAME=QUANTITY"),
+        ("=1", "is not NAME=QUANTITY"),
+    ],
+)
+def test_what_no_member_can_ask_for_is_refused(request_: str, complaint: str) -> None:
+    with pytest.raises(ShapeError, match=complaint):
+        shape_of(None, None, (request_,), (), ())
+
+
+@pytest.mark.parametrize("request_", ["nvidia.com/gpu=2k", "nvidia.com/gpu=1.0", "ephemeral-storage=1.5", "cpu=1.5"])
+def test_what_a_member_can_ask_for_is_taken(request_: str) -> None:
+    assert shape_of(None, None, (request_,), (), ()).member is not None
+
+
+@pytest.mark.parametrize("key", ["", "gpu=true", "gpu:NoSchedule", "a,b", "a b"])
+def test_what_is_no_key_of_a_taint_is_refused(key: str) -> None:
+    with pytest.raises(ShapeError, match="is no key of a taint"):
+        shape_of("1", None, (), (), (key,))
+
+
 def test_a_member_that_asks_for_nothing_is_said_to() -> None:
     report = report_on(Survey(at=datetime.now(UTC)), shape_of("0", None, (), (), ()))
 
