@@ -1,19 +1,25 @@
 """Checking: from paths to findings."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gangline.cli.cluster.access import Access
 from gangline.cli.manifest import foreign, rules
 from gangline.cli.manifest.documents import KUSTOMIZATIONS, Document, read
 from gangline.cli.manifest.findings import Finding, Severity
 
+MANY: Final = 6
+
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """All findings, in the order of the files, how many objects were looked at, and how they were read.
 
+    `errors` and `warnings` count each object, also where one finding tells of many.
     `unreadable` has one line for each file of which nothing was read.
     """
 
@@ -46,13 +52,30 @@ def check_files(
     found.sort(key=lambda one: (order[one.file], one.line, one.document))
     errors = sum(one.severity is Severity.ERROR for one in found)
     return Outcome(
-        findings=tuple(found),
+        findings=tuple(_told_once(found)),
         objects=len(documents),
         errors=errors,
         warnings=len(found) - errors,
         notes=tuple(_notes(documents)),
         unreadable=reading.unreadable,
     )
+
+
+def _told_once(found: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield one finding for many that differ in the object alone, with their number; a few are told one by one."""
+    alike = Counter(map(_apart_from_the_object, found))
+    told = set[Finding]()
+    for one in found:
+        what = _apart_from_the_object(one)
+        if alike[what] < MANY:
+            yield one
+        elif what not in told:
+            told.add(what)
+            yield replace(one, more=alike[what] - 1)
+
+
+def _apart_from_the_object(one: Finding) -> Finding:
+    return replace(one, line=0, document=0, name="")
 
 
 def _notes(documents: Sequence[Document]) -> Iterator[str]:

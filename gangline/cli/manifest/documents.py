@@ -150,7 +150,9 @@ def _objects(loader: Any, node: yaml.Node, file: str, number: int) -> Iterator[D
         if not isinstance(item, dict):
             raise DocumentError(f"{where}: this item of a List is no object but a {type(item).__name__}")
         if _is_list(item):
-            raise DocumentError(f"{where}: a List in a List is not read; put its items into the outer one")
+            raise DocumentError(
+                f"{where}: a List in a List is not read, by kubectl neither; put its items into the outer one"
+            )
         yield Document(where, item)
 
 

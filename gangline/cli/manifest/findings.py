@@ -42,7 +42,7 @@ class Rule(StrEnum):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One finding; `cure` is what to do."""
+    """One finding; `cure` is what to do, and `more` of how many other objects of this kind and file it is true."""
 
     file: str
     line: int
@@ -53,9 +53,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     rule: Rule
     message: str
     cure: str = ""
+    more: int = 0
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}: {self.severity}: {self.kind}/{self.name}: {self.message}"
+        whose = f"{self.kind}/{self.name} and {self.more:,} more" if self.more else f"{self.kind}/{self.name}"
+        where = f"{self.file}:{self.line}: {self.severity}: {whose}: {self.message}"
         return f"{where}; {self.cure} [{self.rule}]" if self.cure else f"{where} [{self.rule}]"
 
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from gangline.cli.main import main
 from gangline.cli.manifest import against, rules
+from gangline.cli.manifest.checking import MANY
 from gangline.cli.manifest.documents import DocumentError, parse
 from gangline.cli.manifest.findings import Finding
 from gangline.contract.crd import crd
@@ -270,7 +271,10 @@ def test_an_object_is_found_where_it_stands_in_documents_and_lists() -> None:
         ("--- {}\n--- \na: 2026-99-99\n", "f.yaml:3: month must be in 1..12"),
         ("a: " + "9" * 5000, "f.yaml:1: Exceeds the limit"),
         ("kind: List\nitems:\n- {}\n- 5\n", "f.yaml:4: this item of a List is no object but a int"),
-        ("kind: List\nitems:\n- {kind: PodList, items: []}\n", "f.yaml:3: a List in a List is not read"),
+        (
+            "kind: List\nitems:\n- {kind: PodList, items: []}\n",
+            "f.yaml:3: a List in a List is not read, by kubectl neither",
+        ),
         ('a:\n- b: "\\ud800"', r"f.yaml:2: '\\ud800' has half of a character"),
         ('a:\n  "\\ud800": 1', r"f.yaml:2: '\\ud800' has half of a character"),
     ],
@@ -325,6 +329,21 @@ def test_a_finding_is_one_line_with_its_place_and_without_colour_off_a_terminal(
     assert line.endswith("[too-few-pods]")
     assert "\x1b" not in result.output
     assert result.stderr == "1 error, 0 warnings in 2 objects\n"
+
+
+@pytest.mark.parametrize(("number", "lines"), [(MANY - 1, MANY - 1), (MANY, 1), (5000, 1)])
+def test_what_is_true_of_many_objects_is_told_once_with_their_number(number: int, lines: int) -> None:
+    pods = [pod(f"p-{each}", "nowhere") for each in range(number)]
+    alone = deployment("web", 2, "nowhere")
+
+    result = run("-", stdin=json.dumps({"kind": "List", "items": [*pods, alone]}))
+    *found, last = result.stdout.splitlines()
+
+    assert len(found) == lines
+    assert (f"error: Pod/p-0 and {number - 1:,} more: the pods name PodGroup nowhere" in found[0]) == (lines == 1)
+    assert "Deployment/web: " in last
+    assert result.stderr == f"{number + 1} errors, 0 warnings in {number + 1} objects\n"
+    assert result.exit_code == 1
 
 
 def test_a_kustomization_is_said_to_be_read_as_it_is(tmp_path: Path) -> None:
