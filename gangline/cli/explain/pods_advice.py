@@ -120,10 +120,15 @@ def no_group(case: Case, groups: Iterable[PodGroup]) -> Iterator[str]:
 
 
 def mismatch(case: Case, names: Sequence[str]) -> Iterator[str]:
-    """Say how pods that name another scheduler come to name ours."""
+    """Say how pods that name another scheduler come to name ours; a pod without a gang is that scheduler's affair."""
     uids = {member.uid for member in case.members if is_foreign(member)}
     pods = [pod for pod in case.pods if pod.metadata.uid in uids] or list(case.pods)
     change = change_template(case, pods, {"spec": {"schedulerName": names[0]}})
+    if case.key.kind is GangKind.POD:
+        look = kubectl(case.key.namespace, f"describe pod {pods[0].metadata.name}")
+        yield f"look at what {_other(pods)} says of it, it belongs to no gang and needs none: {look}"
+        yield f"only if Gangline is to place it, set `schedulerName: {names[0]}` in the template of {_named(pods)}: {change}"
+        return
     yield f"set `schedulerName: {names[0]}` in the template of {_named(pods)}: {change}"
     yield f"or, if a scheduler of ours has another name here, say so: `gangline why --scheduler-name {_other(pods)} ...`"
 

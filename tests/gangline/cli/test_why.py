@@ -456,6 +456,18 @@ def test_a_pod_that_does_not_wait_for_its_gang_says_so_itself(fields: dict[str, 
     assert answer.reason == reason
 
 
+def test_a_pod_of_another_scheduler_that_has_no_gang_is_left_to_it() -> None:
+    alone = why("pod/dns", pod("dns", scheduler="default-scheduler"), node("n0"))
+    member = why("pod/p", pod("p", scheduler="default-scheduler", group="g"), group("g", 2), node("n0"))
+
+    assert alone.next[0] == (
+        "look at what default-scheduler says of it, it belongs to no gang and needs none: "
+        "`kubectl -n team describe pod dns`"
+    )
+    assert alone.next[1].startswith("only if Gangline is to place it, set `schedulerName: gangline`")
+    assert member.next[0].startswith("set `schedulerName: gangline`")
+
+
 @pytest.mark.parametrize(
     "words",
     [
