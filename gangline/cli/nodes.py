@@ -48,6 +48,8 @@ def nodes(
 
     Room is what pods that are bound leave over, by the scheduler's own rules. Gangs that wait, rooms held for
     repairs and binds under way are not counted, so it is what a gang could have if it were next.
+
+    In JSON and YAML amounts are whole numbers: thousandths of a CPU, bytes of memory, devices.
     """
     from gangline.cli.roominess import ShapeError, report, shape_of, table  # noqa: PLC0415 - heavy
     from gangline.cli.terminal import machine_readable, show  # noqa: PLC0415

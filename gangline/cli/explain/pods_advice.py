@@ -8,6 +8,7 @@ from gangline.cli.cluster.survey import Survey
 from gangline.cli.explain.case import Case
 from gangline.cli.explain.commands import change_template, kubectl, patch
 from gangline.cli.explain.past import owners_of, why_no_more_pods
+from gangline.cli.terminal import counted
 from gangline.contract.counting import is_finished, is_foreign
 from gangline.contract.membership import GangKind
 from gangline.contract.names import API_VERSION, POD_GROUP_LABEL
@@ -26,7 +27,7 @@ def incomplete(case: Case, survey: Survey, names: Sequence[str]) -> Iterator[str
     here = len(case.waiting) + case.counts.succeeded
     if case.key.kind is GangKind.POD_GROUP and not case.counts.bound and 0 < here < case.min_member:
         fewer = patch(namespace, f"pg {name}", {"spec": {"minMember": here}})
-        yield f"or start with the {here} that are here: {fewer}"
+        yield f"or start with the {here} that {'is' if here == 1 else 'are'} here: {fewer}"
 
 
 def _more_pods(case: Case, survey: Survey, names: Sequence[str]) -> Iterator[str]:
@@ -111,7 +112,7 @@ def no_group(case: Case, groups: Iterable[PodGroup]) -> Iterator[str]:
         f"{{apiVersion: {API_VERSION}, kind: PodGroup, metadata: {{name: {name}}}, spec: {{minMember: {members}}}}}"
     )
     either = "or create it" if close else "create it"
-    yield f"{either}, here for the {members} pods that name it: `echo '{manifest}' | kubectl -n {namespace} apply -f -`"
+    yield f"{either}, here for the {counted(members, 'pod')} that {'names' if members == 1 else 'name'} it: `echo '{manifest}' | kubectl -n {namespace} apply -f -`"
     elsewhere = [group.metadata.namespace for group in groups if group.metadata.name == name]
     if elsewhere:
         yield f"the PodGroup {name} of namespace {elsewhere[0]} does not count: a group and its pods share a namespace"
