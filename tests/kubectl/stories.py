@@ -281,7 +281,7 @@ SERVER: Final = Story(
         step("api-versions", row="api-versions", but={"^(?!scheduling.x-k8s.io)": "fewer groups are served"}),
         step("auth can-i create pods", row="auth can-i"),
         step("auth can-i |*| |*| -q", row="auth can-i"),
-        step("auth can-i --list", row="auth can-i", apart="the sandbox does not ask who somebody is"),
+        step("auth can-i --list", row="auth can-i --list", apart="the sandbox does not ask who somebody is"),
         step("auth whoami", row="auth whoami", apart="the sandbox does not ask who somebody is"),
         step("version", row="version", but={"Server|difference|supported": "the build of the server"}),
         step("cluster-info", row="cluster-info", but={"CoreDNS": "no cluster services are served"}),
@@ -397,4 +397,39 @@ INSTALLING: Final = Story(
     ),
 )
 
-STORIES: Final = (INSTALLING, WORKLOADS, DRAINING, NODES, READING, JOBS, WRITING, GROUPS, EVENTS, SERVER)
+
+def _bundle(*items: Object) -> Object:
+    return {"apiVersion": "v1", "kind": "List", "items": list(items)}
+
+
+def _labelled(name: str, **data: str) -> Object:
+    return {**_map(name, **data), "metadata": {"name": name, "labels": {"story": "bundles"}}}
+
+
+BUNDLE: Final = _bundle(_labelled("one", colour="red"), _labelled("two", colour="blue"))
+BY_WHOM: Final = {"unknown field": "what is in a List the server checks, not kubectl before it"}
+
+BUNDLES: Final = Story(
+    "bundles",
+    (
+        step("apply -f -", BUNDLE, row="apply of a List"),
+        step("apply -f -", BUNDLE, row="apply of a List"),
+        step("apply -f -", _bundle({**_labelled("one"), "color": "red"}), row="apply of a List", code=1, but=BY_WHOM),
+        step("apply --server-side --force-conflicts -f -", BUNDLE, row="apply of a List"),
+        step("diff -f -", _bundle(_labelled("one", colour="grey")), row="diff", code=1),
+        step("create -f -", BUNDLE, row="create of a List", code=1),
+        step("get cm -A -l story=bundles", row="get -A"),
+        step("get cm -l story=bundles -o jsonpath-as-json={.items[*].metadata.name}", row="get -o jsonpath-as-json"),
+        step("get cm -l story=bundles -o |template={{len .items}}|", row="get -o go-template"),
+        step(
+            "get cm one -w --output-watch-events",
+            row="get -w --output-watch-events",
+            meanwhile=("label cm one x=1", "delete cm one"),
+            lines=4,
+        ),
+        step("replace -f -", _bundle(_labelled("two", colour="grey")), row="replace"),
+        step("delete -f - --cascade=background", BUNDLE, row="delete --cascade=background", code=1),
+    ),
+)
+
+STORIES: Final = (INSTALLING, WORKLOADS, DRAINING, NODES, READING, JOBS, WRITING, GROUPS, EVENTS, SERVER, BUNDLES)

@@ -5,7 +5,10 @@ from gangline.sandbox.apiserver.http import answers, discovery, openapi
 from gangline.sandbox.apiserver.http.answers import Answer
 from gangline.sandbox.apiserver.registry import Registry
 
-_PATHS = ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
+_PATHS = ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
+
+_OPENAPI_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""kubectl wants it of whoever applies a List. An empty one describes no kind, and what is in the List is checked here."""
 
 
 def answer(path: str, registry: Registry) -> Answer | None:
@@ -29,6 +32,8 @@ def answer(path: str, registry: Registry) -> Answer | None:
             body = discovery.group(group, registry)
         case ["apis", group, version]:
             body = discovery.resource_list(group, version, registry)
+        case ["openapi", "v2"]:
+            return Answer(body=b"", content_type=_OPENAPI_V2)
         case ["openapi", *rest]:
             body = openapi.document(rest, registry)
         case _:
