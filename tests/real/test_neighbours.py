@@ -8,6 +8,8 @@ from typing import Final
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.controlplane import ControlPlane
 from tests.support.manifests import gang, nodes, pods
+from tests.support.outages import decide_unheard
+from tests.support.proxy import Proxy
 from tests.support.services import Service, eventually
 
 KUBE_SCHEDULER: Final = "default-scheduler"
@@ -61,6 +63,24 @@ async def test_kube_scheduler_fills_nodes_between_our_decision_and_our_bind(plan
         await comes_to_rest(cluster, names("g"))
         broken = [name for name in names("g") if lost(cluster, name)]
         await eventually(partial(counts, cluster.services["controller"], len(broken)), "the metric counts them")
+
+
+async def test_kube_scheduler_takes_the_room_of_a_gang_whose_binds_are_on_their_way(plane: ControlPlane) -> None:
+    async with (
+        plane.kube_scheduler(),
+        running_cluster(nodes(1, cpu="4"), services=("controller",)) as cluster,
+        Proxy(cluster.url) as proxy,
+    ):
+        await decide_unheard(cluster, proxy, "g", MEMBERS)
+        await cluster.create(*pods(2, "rival", scheduler=KUBE_SCHEDULER))
+        await cluster.until(lambda: cluster.running("rival") == 2, "kube-scheduler fills half of the node")
+        proxy.let_go()
+        await cluster.until(lambda: cluster.phase("g") == "Failed", "the group says what has become of it", PATIENCE_S)
+        await comes_to_rest(cluster, ["g"])
+        assert (cluster.running("g"), lost(cluster, "g")) == (2, 2)
+        await eventually(partial(counts, cluster.services["controller"], 1), "the metric counts it")
+        await cluster.judged()
+        await cluster.stop_all()
 
 
 async def counts(service: Service, number: int) -> bool:

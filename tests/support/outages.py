@@ -1,8 +1,11 @@
-"""What happens in a cluster while its services cannot see it."""
+"""What happens in a cluster while its services cannot see it, or cannot yet be heard."""
+
+from functools import partial
 
 from tests.support.cluster import Cluster
-from tests.support.manifests import gang
+from tests.support.manifests import gang, pod_group, pods
 from tests.support.proxy import Proxy
+from tests.support.services import Service, eventually
 
 
 async def move_on_unseen(cluster: Cluster, proxy: Proxy) -> None:
@@ -18,3 +21,20 @@ async def move_on_unseen(cluster: Cluster, proxy: Proxy) -> None:
     await cluster.delete("PodGroup", "old")
     await cluster.create(*gang("new", 6))
     await cluster.until(lambda: len(cluster.of("new")) == 6 and not cluster.of("old"), "the cluster has moved on")
+
+
+async def decide_unheard(cluster: Cluster, proxy: Proxy, name: str, count: int) -> None:
+    """Start the scheduler behind a proxy, and let it decide a gang of 1-CPU pods whose binds are held there.
+
+    The PodGroup is changed last, so that the scheduler need not read it again before it binds.
+    """
+    scheduler = await cluster.start("scheduler", kubeconfig=proxy.kubeconfig(cluster.kubeconfig))
+    await cluster.create(pod_group(name, count + 1), *pods(count, name, name))
+    await cluster.until(lambda: cluster.reasons(name) == ["GangIncomplete"] * count, f"{name} lacks one")
+    proxy.hold()
+    await cluster.patch("PodGroup", name, {"spec": {"minMember": count}})
+    await eventually(partial(_has_decided, scheduler), f"{name} is decided")
+
+
+async def _has_decided(scheduler: Service) -> bool:
+    return (await scheduler.samples())['gangline_scheduler_decisions_total{outcome="placed"}'] == 1

@@ -1,4 +1,7 @@
-"""A TCP relay in front of an API server, which a test can shut and open again: the server goes away and comes back."""
+"""A TCP relay in front of an API server, which a test can shut and open again: the server goes away and comes back.
+
+It can also hold what is sent to the server, while what the server says still comes through.
+"""
 
 import asyncio
 from pathlib import Path
@@ -24,6 +27,8 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_shut = False
+        self._sends = asyncio.Event()
+        self._sends.set()
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -44,12 +49,21 @@ class Proxy:
         if self._server is None:
             return
         self._is_shut = True
+        self.let_go()
         self._server.close()
         for writer in list(self._writers):
             writer.transport.abort()
         if self._tasks:
             await asyncio.wait(self._tasks)
         self._server = None
+
+    def hold(self) -> None:
+        """Send nothing on to the server until `let_go`."""
+        self._sends.clear()
+
+    def let_go(self) -> None:
+        """Send on what was held, and all that follows."""
+        self._sends.set()
 
     def kubeconfig(self, original: Path) -> Path:
         """Write a kubeconfig that leads here, beside the one that leads to the server."""
@@ -74,16 +88,18 @@ class Proxy:
                 return
             self._writers |= {writer, there_writer}
             async with asyncio.TaskGroup() as group:
-                group.create_task(_pump(reader, there_writer), name="to the server")
+                group.create_task(_pump(reader, there_writer, self._sends), name="to the server")
                 group.create_task(_pump(there_reader, writer), name="from the server")
             self._writers -= {writer, there_writer}
         finally:
             self._tasks.discard(task)
 
 
-async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter, may: asyncio.Event | None = None) -> None:
     try:
         while data := await source.read(65536):
+            if may is not None:
+                await may.wait()
             sink.write(data)
             await sink.drain()
     except ConnectionError:
