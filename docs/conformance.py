@@ -5,7 +5,7 @@ from typing import Final
 
 from docs.markdown import table
 from tests.conformance.rows import Report, Row, Stage
-from tests.conformance.tables import ALL, REPORTS, ROWS
+from tests.conformance.tables import ALL, ON_A_CLUSTER_TOO, REPORTS, ROWS
 
 CHECKED: Final = {
     Stage.CORE: "core",
@@ -82,6 +82,8 @@ def reports() -> str:
 
 def where(one: Row | Report) -> str:
     """Say where a check runs."""
+    if one.id in ON_A_CLUSTER_TOO:
+        return f"{CHECKED[one.stage]}, cluster"
     return "sandbox" if one.sandbox else CHECKED[one.stage]
 
 

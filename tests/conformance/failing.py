@@ -5,14 +5,15 @@ before all let go, and its backoff how long they then stay away. A gang that is 
 Each row is checked in what it is about: what is held, who gets the room, and when the gang is tried again.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from gangline.contract.pod import Pod
 from gangline.service.settings import SettingsError, load
 from scheduler.settings import Settings
-from tests.conformance.rows import ROWS, Row, Stage, row
+from tests.conformance.lanes import Lane
+from tests.conformance.rows import ROWS, Row, Stage, on_a_cluster_too, row
 from tests.support.builders import group, node, pod
 from tests.support.script import Script
 
@@ -41,6 +42,18 @@ def holds_nothing(minimum: int, fitting: int) -> Callable[[], None]:
             return
         script.observe(*(pod(f"other-{number}", created_s=9) for number in range(fitting)))
         assert len(script.binds) == fitting
+
+    return check
+
+
+def holds_nothing_in_a_lane(minimum: int, fitting: int) -> Callable[[Lane], Awaitable[None]]:
+    async def check(lane: Lane) -> None:
+        await lane.room(cpu=fitting)
+        await lane.create(*lane.gang("pg1", minimum))
+        await lane.waits("pg1", minimum, f"{fitting} of {minimum} members fit")
+        assert lane.running("pg1") == 0
+        await lane.create(*lane.pods(fitting, "other"))
+        await lane.runs(other=fitting, pg1=0)
 
     return check
 
@@ -75,6 +88,7 @@ def _register() -> None:
             stage=Stage.CORE,
             check=holds_nothing(minimum, fitting),
         )
+        on_a_cluster_too(id_)(holds_nothing_in_a_lane(minimum, fitting))
 
 
 _register()

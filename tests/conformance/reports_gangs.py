@@ -169,12 +169,6 @@ def two_sizes() -> None:
         assert script.where == {"p50": "a", "p30": "b"}
 
 
-@report("V#2171", "a minimum of 0 is confused with none")
-def a_minimum_of_zero() -> None:
-    script = Script(node("n1", cpu=1), group("g", 0), *members("g", 2))
-    assert len(script.binds) == 1
-
-
 @report("V#2881", "an elastic gang waits for all pods, though its minimum is there")
 def elastic() -> None:
     script = Script(node("n1", cpu=5), group("g", 3), *members("g", 8))

@@ -40,6 +40,13 @@ def running_is_running() -> None:
     assert phase(group("g", 6), *running) == "Running 6/0/0"
 
 
+@report("V#2171", "a minimum of 0 is confused with none")
+def a_minimum_of_zero() -> None:
+    script = Script(node("n1", cpu=1), group("g", 0), *(pod(f"g-{number}", group="g") for number in range(2)))
+    assert len(script.binds) == 1
+    assert phase(group("g", 0)) == "Pending 0/0/0", "nothing has finished where nothing ran"
+
+
 @report("V#4195", "a finished group is Pending again once its pods are collected", stage=Stage.CONTROLLER)
 async def collected(cluster: Cluster) -> AsyncIterator[None]:
     play = Play(cluster, "v4195")

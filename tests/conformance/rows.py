@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
+from tests.conformance.lanes import Lane
 from tests.support.cluster import Cluster
 
 _IDS: Final = """
@@ -47,6 +48,7 @@ class Stage(StrEnum):
 CoreCheck = Callable[[], None]
 OwnCheck = Callable[[], Awaitable[None]]
 SharedCheck = Callable[[Cluster], Awaitable[None]]
+LaneCheck = Callable[[Lane], Awaitable[None]]
 ControllerCheck = Callable[[Cluster], AsyncIterator[None]]
 """What comes before its `yield` has happened when the controller starts."""
 Check = CoreCheck | OwnCheck | SharedCheck | ControllerCheck
@@ -83,6 +85,8 @@ class Report(Struct, frozen=True, kw_only=True):
 
 ROWS: Final[dict[str, Row]] = {}
 REPORTS: Final[dict[str, Report]] = {}
+ON_A_CLUSTER_TOO: Final[dict[str, LaneCheck]] = {}
+"""By id: what is checked on the core, once more on a cluster, where it can be brought about there."""
 
 
 def row(
@@ -135,3 +139,18 @@ def _add(known: dict[str, R], one: R) -> None:
     if one.id in known:
         raise ValueError(f"{one.id} is there twice")
     known[one.id] = one
+
+
+L = TypeVar("L", bound=LaneCheck)
+
+
+def on_a_cluster_too(id_: str) -> Callable[[L], L]:
+    """Check a row or report of the core on a cluster as well, in a lane of its own."""
+
+    def keep(check: L) -> L:
+        if id_ in ON_A_CLUSTER_TOO:
+            raise ValueError(f"{id_} is there twice")
+        ON_A_CLUSTER_TOO[id_] = check
+        return check
+
+    return keep

@@ -18,11 +18,15 @@ from scheduler.settings import Settings
 from tests.conformance.rows import Stage, row
 from tests.support.cluster import NAMESPACE, Cluster, running_cluster
 from tests.support.manifests import deployment, gang, job, nodes, pod, pod_group, pods, priority_class, replica_set
+from tests.support.outages import decide_unheard
+from tests.support.proxy import Proxy
 from tests.support.services import eventually
 
 MEMORY_NODE: Final = nodes(1, memory="300", pods="32")
 LANE: Final = "lane"
 LANES: Final = tuple("abcdefghij")
+FEW_TRIES: Final = 10
+"""Of a gang that waits: fewer than there are events which could not help it."""
 CLASSES: Final = (priority_class("mid", 100), priority_class("high", 1000))
 
 
@@ -209,24 +213,6 @@ scenario(
 )
 
 scenario(
-    "D18",
-    "nodes with 6, 2, 2, 2 GPUs; a group of 3 x 4 GPUs, min 3; plain pods of 1 GPU",
-    "the plain pods run; the group waits",
-    plays=Scenario(
-        (
-            nodes(1, "big", room={"cpu": "64", "nvidia.com/gpu": 6}),
-            nodes(3, "small", room={"cpu": "64", "nvidia.com/gpu": 2}),
-        ),
-        (
-            *gang("g", 3, requests={"nvidia.com/gpu": 4}),
-            *pods(12, "plain", requests={"nvidia.com/gpu": 1}),
-        ),
-        {"g": 0, "plain": 12},
-        {"g": "Unschedulable"},
-    ),
-)
-
-scenario(
     "D20",
     "10 members, min 10, room for 9; another pod needs that room",
     "the other pod runs, after the 9 have let go",
@@ -268,9 +254,31 @@ async def fragments() -> None:
         await cluster.until(lambda: cluster.reasons("g1") == ["Unschedulable"] * 6, "the gang waits")
         await cluster.create(*gang("g2", 1, requests={"cpu": 2}))
         await cluster.until(lambda: cluster.running("g2") == 1, "the single pod runs")
+        assert await tries_in_vain(cluster) <= FEW_TRIES
 
-        samples = await cluster.services["scheduler"].samples()
-        assert samples['gangline_scheduler_decisions_total{outcome="unplaced"}'] <= 10
+
+async def tries_in_vain(cluster: Cluster) -> float:
+    """How often the scheduler has found no place for a gang."""
+    samples = await cluster.services["scheduler"].samples()
+    return samples['gangline_scheduler_decisions_total{outcome="unplaced"}']
+
+
+@row(
+    "D18",
+    "nodes with 6, 2, 2, 2 GPUs; a group of 3 x 4 GPUs, min 3; plain pods of 1 GPU arrive",
+    "the plain pods run; the group waits, and is not tried over and over",
+    stage=Stage.OWN,
+)
+async def fragments_of_devices() -> None:
+    big = nodes(1, "big", room={"cpu": "64", "nvidia.com/gpu": 6})
+    async with running_cluster(big, nodes(3, "small", room={"cpu": "64", "nvidia.com/gpu": 2})) as cluster:
+        await cluster.create(*gang("g", 3, requests={"nvidia.com/gpu": 4}))
+        await cluster.until(lambda: cluster.reasons("g") == ["Unschedulable"] * 3, "the gang waits")
+        for number, body in enumerate(pods(12, "plain", requests={"nvidia.com/gpu": 1}), start=1):
+            await cluster.create(body)
+            await cluster.until(lambda n=number: cluster.running("plain") == n, "each runs")  # type: ignore[misc]
+        assert cluster.bound("g") == 0
+        assert await tries_in_vain(cluster) <= FEW_TRIES
 
 
 @row(
@@ -310,16 +318,23 @@ async def last_wave() -> None:
         await cluster.until(lambda: cluster.in_phase("g", "Succeeded") == 7, "all seven pods succeed")
 
 
-@row("D21", "8 nodes; 190 groups of 2 to 6 pods", "all finish; no group starves by its own timer", stage=Stage.OWN)
+@row(
+    "D21",
+    "8 nodes; 190 groups of 2 to 6 pods, timeout 10",
+    "all finish; no group starves by its own timer",
+    stage=Stage.OWN,
+)
 async def a_busy_queue() -> None:
     sizes = {f"g{number}": 2 + number % 5 for number in range(190)}
-    async with running_cluster(nodes(8, cpu="16"), services=("scheduler",)) as cluster:
+    timeout = {"scheduleTimeoutSeconds": 10}
+    async with running_cluster(nodes(8, cpu="16")) as cluster:
 
         async def submit(name: str) -> None:
-            await cluster.create(*gang(name, sizes[name], run_s=0.1, restartPolicy="Never"))
+            await cluster.create(*gang(name, sizes[name], spec=timeout, run_s=0.1, restartPolicy="Never"))
 
         await asyncio.gather(*map(submit, sizes))
         await cluster.until(lambda: all_succeeded(cluster, sum(sizes.values())), "all finish")
+        await cluster.until(lambda: all(cluster.phase(name) == "Finished" for name in sizes), "the groups say so")
 
 
 def all_succeeded(cluster: Cluster, count: int) -> bool:
@@ -464,26 +479,21 @@ async def two_replicas() -> None:
     "the same, and the group says so: Failed, with its figures",
     "Kubernetes cannot unbind; what can be done is to tell.",
     stage=Stage.OWN,
-    sandbox=True,
 )
 async def filled_meanwhile() -> None:
-    async with running_cluster(nodes(1, cpu="4")) as cluster:
+    async with running_cluster(nodes(1, cpu="4"), services=("controller",)) as cluster, Proxy(cluster.url) as proxy:
         await cluster.create(pod("foreign", scheduler="default-scheduler", requests={"cpu": 2}))
         foreign = Key(NAMESPACE, "foreign")
         await cluster.until(lambda: foreign in cluster.pods, "it is seen")
-        await cluster.faults(*(slow_bind(5.0, name=f"g-{number}") for number in range(4)))
-        await cluster.create(*gang("g", 4))
-
-        async def is_decided() -> bool:
-            samples = await cluster.services["scheduler"].samples()
-            return samples['gangline_scheduler_decisions_total{outcome="placed"}'] == 1
-
-        await eventually(is_decided, "the gang is decided")
+        await decide_unheard(cluster, proxy, "g", 4)
         await cluster.client.bind(foreign, cluster.pods[foreign].metadata.uid, "node-0")
+        await cluster.until(lambda: cluster.running("foreign") == 1, "the other pod runs")
+        proxy.let_go()
 
         await cluster.until(lambda: cluster.phase("g") == "Failed", "the group says what has become of it")
         await cluster.until(lambda: _figures(cluster, "g") == (2, 2), "and of how many")
-        await cluster.until(lambda: cluster.running("foreign") == 1, "the other pod runs")
+        await cluster.judged()
+        await cluster.stop_all()
 
 
 def _figures(cluster: Cluster, name: str) -> tuple[int | None, int | None]:

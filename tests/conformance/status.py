@@ -242,12 +242,21 @@ class Play:
         )
 
 
+async def phases(cluster: Cluster, key: Key) -> set[str]:
+    """Every phase that a group has shown."""
+    stored = [
+        line["object"] for line in await cluster.log() if (line["resource"], line["key"]) == ("podgroups", str(key))
+    ]
+    return {each["status"]["phase"] for each in stored if each.get("status", {}).get("phase")}
+
+
 async def tell(cluster: Cluster, story: Story, name: str) -> AsyncIterator[None]:
     play = Play(cluster, name)
     await play.create(story.minimum, story.start)
     await play.set_pods(story.steps[0])
     yield
     await play.until_shown(story.shows[0])
+    assert play.group.status.occupied_by is None, "its pods have no owners"
     for letters, expected in zip(story.steps[1:], story.shows[1:], strict=True):
         await play.set_pods(letters)
         await play.until_shown(expected)
@@ -426,10 +435,14 @@ async def b40(cluster: Cluster) -> AsyncIterator[None]:
     plays = [Play(cluster, "b40", namespace=namespace) for namespace in (NAMESPACE, "b40")]
     for play in plays:
         await play.create(3, "Pending")
-        await play.set_pods("RR")
+        await play.set_pods("PP")
     yield
     for play in plays:
+        await play.until_shown("Pending 0/0/0")
+        await play.set_pods("RR")
+    for play in plays:
         await play.until_shown("Pending 2/0/0")
+        assert await phases(cluster, play.key) <= {"Pending"}
 
 
 @row(
@@ -474,12 +487,7 @@ async def b51(cluster: Cluster) -> AsyncIterator[None]:
     await play.until_shown("Pending 3/0/0")
     await play.edit(3)
     await play.until_shown("Running 3/0/0")
-    phases = [
-        line["object"].get("status", {}).get("phase")
-        for line in await cluster.log()
-        if line["resource"] == "podgroups" and line["key"] == str(play.key)
-    ]
-    assert "Scheduling" not in phases
+    assert "Scheduling" not in await phases(cluster, play.key)
 
 
 @row(

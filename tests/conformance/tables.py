@@ -4,6 +4,7 @@ from tests.conformance import (
     api,
     capacity,
     failing,
+    on_a_cluster,
     order,
     quorum,
     reports_accounting,
@@ -13,15 +14,17 @@ from tests.conformance import (
     scenarios,
     status,
 )
-from tests.conformance.rows import KNOWN, REPORTS, ROWS, Report, Row
+from tests.conformance.rows import KNOWN, ON_A_CLUSTER_TOO, REPORTS, ROWS, Report, Row
 
 __all__ = [
     "ALL",
+    "ON_A_CLUSTER_TOO",
     "REPORTS",
     "ROWS",
     "api",
     "capacity",
     "failing",
+    "on_a_cluster",
     "order",
     "quorum",
     "reports_accounting",

@@ -6,15 +6,19 @@ from typing import cast
 
 import pytest
 
-from gangline.kube.wire.resources import NODES, POD_GROUPS, PODS
+from gangline.kube.wire.resources import NAMESPACES, NODES, POD_GROUPS, PODS
+from tests.conformance.lanes import Lane
+from tests.conformance.order import CLASSES
 from tests.conformance.rows import KNOWN, Report, Row, Stage
 from tests.conformance.status import NODE
-from tests.conformance.tables import ALL, REPORTS, ROWS
+from tests.conformance.tables import ALL, ON_A_CLUSTER_TOO, REPORTS, ROWS
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.manifests import nodes
 
 Outcomes = dict[str, BaseException | None]
 ROOMY = nodes(2, cpu="64", memory="64Gi")
+LANES = 12
+"""So many at a time: where all wait for their turn to be written, what is held for a while is let go meanwhile."""
 
 
 def on(stage: Stage) -> list[object]:
@@ -45,6 +49,12 @@ def test_with_the_controller_alone(one: Row | Report, controlled: Outcomes) -> N
         raise error
 
 
+@pytest.mark.parametrize("id_", ON_A_CLUSTER_TOO)
+def test_what_the_core_does_happens_on_a_cluster_too(id_: str, laned: Outcomes) -> None:
+    if (error := laned[id_]) is not None:
+        raise error
+
+
 @pytest.fixture(scope="module")
 def shared(request: pytest.FixtureRequest) -> Outcomes:
     """What becomes of all chosen rows that share a cluster with both services."""
@@ -57,18 +67,42 @@ def controlled(request: pytest.FixtureRequest) -> Outcomes:
     return asyncio.run(with_the_controller_alone(chosen(request, Stage.CONTROLLER)))
 
 
+@pytest.fixture(scope="module")
+def laned(request: pytest.FixtureRequest) -> Outcomes:
+    """What becomes of all chosen rows that have a lane each of one cluster."""
+    return asyncio.run(in_lanes([id_ for id_ in parameters(request, "id_") if isinstance(id_, str)]))
+
+
 def chosen(request: pytest.FixtureRequest, stage: Stage) -> list[Row | Report]:
     """What this run asks for of a stage."""
+    return [one for one in parameters(request, "one") if isinstance(one, Row | Report) and one.stage is stage]
+
+
+def parameters(request: pytest.FixtureRequest, name: str) -> list[object]:
+    """The values of a parameter in all tests of this run."""
     items = [
         item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module
     ]
-    params = [item.callspec.params.get("one") for item in items if hasattr(item, "callspec")]
-    return [one for one in params if isinstance(one, Row | Report) and one.stage is stage]
+    return [item.callspec.params.get(name) for item in items if hasattr(item, "callspec")]
 
 
 async def beside_others(ones: Sequence[Row | Report]) -> Outcomes:
     async with running_cluster(ROOMY) as cluster:
         return await outcomes(ones, [cast(Callable[[Cluster], Awaitable[None]], one.check)(cluster) for one in ones])
+
+
+async def in_lanes(ids: Sequence[str]) -> Outcomes:
+    async with running_cluster() as cluster:
+        for name in ("ns1", "ns2"):
+            await cluster.client.create(NAMESPACES, "", {"metadata": {"name": name}})
+        await cluster.create(*CLASSES)
+        turns = asyncio.Semaphore(LANES)
+
+        async def check(id_: str) -> None:
+            async with turns:
+                await ON_A_CLUSTER_TOO[id_](Lane(cluster, id_))
+
+        return dict(zip(ids, await asyncio.gather(*map(check, ids), return_exceptions=True), strict=True))
 
 
 async def with_the_controller_alone(ones: Sequence[Row | Report]) -> Outcomes:
@@ -101,3 +135,7 @@ def test_no_row_is_missing() -> None:
 
 def test_enough_reports_are_reproduced() -> None:
     assert len(REPORTS) >= 40
+
+
+def test_only_what_is_checked_on_the_core_needs_a_cluster_too() -> None:
+    assert ON_A_CLUSTER_TOO.keys() - {one.id for one in ALL if one.stage is Stage.CORE} == set()
