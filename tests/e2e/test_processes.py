@@ -96,6 +96,27 @@ async def test_sigterm_writes_what_waits_to_be_said(slow: Rule) -> None:
         )
 
 
+@pytest.mark.sandbox
+async def test_sigterm_writes_the_events_of_the_controller_that_wait() -> None:
+    names = ("a", "b", "c")
+    async with running_cluster(nodes(1, cpu="4"), services=()) as cluster:
+        await cluster.faults(Rule(verb="create", resource="events", fault=Delay(0.4)))
+        async with cluster.process("controller") as process:
+            await process.service.until_ready()
+            for name in names:
+                await cluster.create(*gang(name, 2, spec={"scheduleTimeoutSeconds": 1}))
+            await cluster.until(lambda: all(has_timed_out(cluster, name) for name in names), "all take too long")
+            assert await process.terminate() == 0
+        await cluster.faults()
+        for name in names:
+            await cluster.until(lambda n=name: cluster.said_of("PodGroup", n) == ["Timeout"], "so it is said")  # type: ignore[misc]
+
+
+def has_timed_out(cluster: Cluster, name: str) -> bool:
+    conditions = cluster.group(name).status.conditions or ()
+    return ("TimedOut", "True") in {(one.type, one.status) for one in conditions}
+
+
 async def has_struck(cluster: Cluster) -> bool:
     return (await cluster.struck())[0] > 0
 
