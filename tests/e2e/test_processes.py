@@ -257,7 +257,7 @@ async def test_one_that_wakes_up_after_its_lease_has_passed_on_does_nothing_more
         await cluster.faults(slow_binds(1.0))
         async with cluster.process("scheduler", lease=LEASE) as second:
             await cluster.create(*gang("g", 4))
-            await cluster.until(lambda: cluster.bound("g") == 1, "the first has begun")
+            await cluster.until(lambda: cluster.bound("g") > 0, "the first has begun")
             os.kill(first.pid, signal.SIGSTOP)
             await cluster.create(*gang("late", 2))
             await second.service.until_ready()

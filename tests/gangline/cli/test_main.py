@@ -10,6 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from gangline.cli.main import COMMANDS, main
+from gangline.contract.node import Node
+from gangline.kube.client import connect
+from gangline.kube.wire.resources import NODES
+from tests.support.ports import free_port
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
@@ -136,3 +140,45 @@ async def test_a_bare_sandbox_runs_until_it_is_told_to_end(tmp_path: Path) -> No
         assert await process.wait() == 0
 
     assert "127.0.0.1" in kubeconfig.read_text()
+
+
+FILE = "nodes: [{name: edge, allocatable: {cpu: 500m, memory: 1Gi}}]"
+
+
+@pytest.mark.parametrize(
+    ("words", "nodes"),
+    [
+        pytest.param([], {f"node-{number}": ("8", "32Gi") for number in range(3)}, id="nothing"),
+        pytest.param(
+            ["--nodes", "2", "--cpu", "3", "--memory", "5Gi"],
+            {"node-0": ("3", "5Gi"), "node-1": ("3", "5Gi")},
+            id="how-many-and-how-large",
+        ),
+        pytest.param(["--cluster", "FILE"], {"edge": ("500m", "1Gi")}, id="file"),
+        pytest.param(["--bare"], {}, id="bare"),
+    ],
+)
+async def test_a_sandbox_is_as_it_was_asked_for(
+    words: list[str], nodes: dict[str, tuple[str, str]], tmp_path: Path
+) -> None:
+    (tmp_path / "cluster.yaml").write_text(FILE)
+    kubeconfig, port = tmp_path / "kubeconfig", free_port()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "from gangline.cli.main import main; main()"),
+        *("sandbox", "--port", str(port), "--kubeconfig", str(kubeconfig)),
+        *(str(tmp_path / "cluster.yaml") if word == "FILE" else word for word in words),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(60):
+            first = await process.stdout.readline()
+            async with connect(str(kubeconfig), user_agent="test") as client:
+                found, _ = await client.list(NODES, Node)
+    finally:
+        process.terminate()
+        await process.communicate()
+
+    assert first.split()[-1].decode() == f"http://127.0.0.1:{port}"
+    allocatable = {node.metadata.name: node.status.allocatable or {} for node in found}
+    assert {name: (given["cpu"], given["memory"]) for name, given in allocatable.items()} == nodes
