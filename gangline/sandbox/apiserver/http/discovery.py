@@ -55,7 +55,7 @@ def _group(name: str, versions: list[str]) -> Document:
 
 def resource_list(group_name: str, version: str, registry: Registry) -> Document | None:
     """Return the answer of /api/v1 and /apis/<group>/<version>."""
-    kinds = registry.served_in(group_name, version)
+    kinds = sorted(registry.served_in(group_name, version), key=lambda kind: kind.plural)
     if not kinds:
         return None
     return {
