@@ -432,4 +432,78 @@ BUNDLES: Final = Story(
     ),
 )
 
-STORIES: Final = (INSTALLING, WORKLOADS, DRAINING, NODES, READING, JOBS, WRITING, GROUPS, EVENTS, SERVER, BUNDLES)
+
+RBAC: Final = "rbac.authorization.k8s.io"
+
+
+def _binding(kind: str, role: str) -> Object:
+    subjects = [
+        {"kind": "ServiceAccount", "name": "s", "namespace": "kinds"},
+        {"kind": "User", "name": "u", "apiGroup": RBAC},
+        {"kind": "Group", "name": "g", "apiGroup": RBAC},
+    ]
+    role_ref = {"apiGroup": RBAC, "kind": role, "name": "kinds"}
+    metadata = {"name": "kinds"}
+    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "roleRef": role_ref, "subjects": subjects}
+
+
+def _policy(name: str, **selector: Any) -> Object:
+    spec = {"podSelector": selector, "policyTypes": ["Ingress"]}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": name}, "spec": spec}
+
+
+def _on_no_node(name: str) -> Object:
+    body = _workload("apps/v1", "DaemonSet", name)
+    del body["spec"]["replicas"], body["spec"]["template"]["spec"]["nodeName"]
+    body["spec"]["template"]["spec"]["nodeSelector"] = {"pool": "none"}
+    return body
+
+
+KINDS: Final = Story(
+    "kinds",
+    (
+        step("create role kinds --verb=get --resource=pods", row="create"),
+        step("create clusterrole kinds --verb=get --resource=pods", row="create"),
+        step("create -f -", _binding("RoleBinding", "Role"), _binding("ClusterRoleBinding", "ClusterRole")),
+        step("get role,rolebinding", row="get of several kinds"),
+        step("get rolebinding -o wide", row="get -o wide"),
+        step("get clusterrole kinds", row="get"),
+        step("get clusterrolebinding kinds -o wide", row="get -o wide"),
+        step("delete clusterrole,clusterrolebinding kinds"),
+        step("create -f -", _policy("some", matchLabels={"app": "x"}), _policy("all")),
+        step("get netpol", row="get"),
+        step("create -f -", _on_no_node("each")),
+        step("get daemonsets -o wide", row="get -o wide"),
+        step("create cronjob tick --image=i |--schedule=0 0 31 2 *|", row="create"),
+        step("get cronjob tick -o wide", row="get -o wide"),
+        step("create cronjob tock --image=i |--schedule=0 0 * * 7|", row="create", code=1),
+        step("apply -f -", _workload("apps/v1", "Deployment", "web", replicas=0)),
+        step("rollout status deployment web --timeout=60s"),
+        step("get all", row="get of several kinds"),
+        step("create -f -", _job("sum")),
+        step("wait job/sum --for=condition=complete --timeout=60s"),
+        step("create -f -", _job("rest", suspend=True)),
+        step("get jobs --field-selector status.successful=1 -o name", row="get --field-selector"),
+        step("get jobs --field-selector status.successful=0 -o name", row="get --field-selector"),
+        step("get cm --field-selector data.colour=red", row="get --field-selector", code=1),
+        step(
+            "get events --field-selector source=job-controller,reason=Completed -o |jsonpath={.items[*].reason}|",
+            row="get --field-selector",
+        ),
+    ),
+)
+
+STORIES: Final = (
+    INSTALLING,
+    WORKLOADS,
+    DRAINING,
+    NODES,
+    READING,
+    JOBS,
+    WRITING,
+    GROUPS,
+    EVENTS,
+    SERVER,
+    BUNDLES,
+    KINDS,
+)

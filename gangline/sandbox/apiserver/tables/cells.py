@@ -188,6 +188,30 @@ def event_count(event: Object, _now: datetime) -> int:
     return int((event.get("series") or {}).get("count") or event.get("count") or 1)
 
 
+def granted(binding: Object, _now: datetime) -> str:
+    """Which role a binding grants."""
+    return f"{binding['roleRef'].get('kind')}/{binding['roleRef'].get('name')}"
+
+
+def subjects(kind: str) -> Cell:
+    """Return what shows to whom of one kind a binding grants its role."""
+    return lambda binding, _now: ", ".join(
+        f"{each['namespace']}/{each['name']}" if kind == "ServiceAccount" else each["name"]
+        for each in binding.get("subjects") or ()
+        if each["kind"] == kind
+    )
+
+
+def policy_selector(policy: Object, _now: datetime) -> str:
+    """To which pods a NetworkPolicy applies."""
+    return selector_text(_spec(policy).get("podSelector"))
+
+
+def node_selector(item: Object, _now: datetime) -> str:
+    """On which nodes the pods of a template run."""
+    return selector_text({"matchLabels": _spec(_spec(item).get("template") or {}).get("nodeSelector")})
+
+
 def data_count(item: Object, _now: datetime) -> int:
     """How many entries a ConfigMap or Secret has."""
     return len(item.get("data") or {}) + len(item.get("binaryData") or {})
@@ -244,6 +268,7 @@ def _container_statuses(pod: Object) -> list[Object]:
 
 
 def _containers(item: Object) -> list[Object]:
-    """Containers of a pod, or of a template."""
-    pod_spec = _spec(_spec(item).get("template") or item)
+    """Containers of a pod, or of a template, also of that of a CronJob."""
+    maker = _spec(item).get("jobTemplate") or item
+    pod_spec = _spec(_spec(maker).get("template") or maker)
     return pod_spec.get("containers") or []

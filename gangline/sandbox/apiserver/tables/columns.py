@@ -13,6 +13,15 @@ _WIDE_TEMPLATE: Final = (
     Column("Selector", "string", cells.selector, 1),
 )
 _PLAIN: Final = (_NAME, _AGE)
+_ROLE: Final = (_NAME, Column("Created At", "date", cells.created_at))
+_BINDING: Final = (
+    _NAME,
+    Column("Role", "string", cells.granted),
+    _AGE,
+    Column("Users", "string", cells.subjects("User"), 1),
+    Column("Groups", "string", cells.subjects("Group"), 1),
+    Column("ServiceAccounts", "string", cells.subjects("ServiceAccount"), 1),
+)
 
 _COLUMNS: Final[dict[str, tuple[Column, ...]]] = {
     "pods": (
@@ -105,7 +114,24 @@ _COLUMNS: Final[dict[str, tuple[Column, ...]]] = {
         Column("Active", "integer", cells.cronjob_active),
         Column("Last Schedule", "string", cells.cronjob_last),
         _AGE,
+        *_WIDE_TEMPLATE,
     ),
+    "daemonsets": (
+        _NAME,
+        Column("Desired", "integer", ".status.desiredNumberScheduled|0"),
+        Column("Current", "integer", ".status.currentNumberScheduled|0"),
+        Column("Ready", "integer", ".status.numberReady|0"),
+        Column("Up-to-date", "integer", ".status.updatedNumberScheduled|0"),
+        Column("Available", "integer", ".status.numberAvailable|0"),
+        Column("Node Selector", "string", cells.node_selector),
+        _AGE,
+        *_WIDE_TEMPLATE,
+    ),
+    "roles": _ROLE,
+    "clusterroles": _ROLE,
+    "rolebindings": _BINDING,
+    "clusterrolebindings": _BINDING,
+    "networkpolicies": (_NAME, Column("Pod-Selector", "string", cells.policy_selector), _AGE),
     "leases": (_NAME, Column("Holder", "string", ".spec.holderIdentity"), _AGE),
     "priorityclasses": (
         _NAME,
