@@ -56,23 +56,49 @@ KNOWN: Final[tuple[Known, ...]] = (
         {"pods-created/defaults": ("headers.Warning",), "definitions/other-version": ("headers.Warning",)},
     ),
     Known(
-        "What only an exotic client asks for, or what clients read in another form too, is left out or said in fewer "
-        "words.",
+        "A new node is called not ready from its first version on there; here the controller of nodes, which is not "
+        "compared, says what its conditions call for a moment later.",
+        dict.fromkeys(
+            (f"nodes/{name}" for name in ("create", "ready", "allocatable", "cordon")), ("body.spec.taints",)
+        ),
+    ),
+    Known(
+        "No client of ours, and no kubectl by itself, compares labels with numbers.",
+        {"lists/greater": ("status", "body")},
+    ),
+    Known(
+        "Clients that ask for all of discovery at once take it group by group where they do not get it.",
+        {"discovery/aggregated-core": ("headers", "body"), "discovery/aggregated": ("headers", "body")},
+    ),
+    Known("Everybody may do everything, so no rule is there to name.", {"methods/rules-review": ("body.status",)}),
+    Known(
+        "A definition goes at once, with its objects, where a finalizer makes it wait there.",
+        {"definitions/delete-definition": ("body",)},
+    ),
+    Known(
+        "What a budget's eviction has changed is in its figures; the condition that repeats it is left out.",
+        {"budgets/charged": ("body.status.conditions",)},
+    ),
+    Known(
+        "Too large a body ends in the library for HTTP, before it is known what is asked.",
+        {"maps/huge": ("headers", "body")},
+    ),
+    Known(
+        "A resourceVersion that is no number is the client's mistake (400), where it is called the server's there (500).",
+        {"watches/odd-version": ("status", "body")},
+    ),
+    Known(
+        "What cannot be read at all is refused by another reader, in its words.",
+        _worded_otherwise(
+            *("lists/broken-number", "lists/broken-selector", "lists/broken-value"),
+            *("lists/limit-odd", "lists/version-odd", "pods-deleted/grace-odd", "pods-deleted/options-odd"),
+            *("methods/protobuf-cut", "methods/protobuf-odd", "pods-created/a-list"),
+        ),
+    ),
+    Known(
+        "The same value is refused by a rule that all kinds share, where a kind has words or a place of its own there.",
         {
-            "lists/greater": ("status", "body"),
-            "watches/odd-version": ("status", "body"),
-            "discovery/aggregated-core": ("headers", "body"),
-            "discovery/aggregated": ("headers", "body"),
-            "methods/rules-review": ("body.status",),
-            "maps/huge": ("headers", "body"),
-            "definitions/delete-definition": ("body",),
             "definitions/no-storage": ("body.details",),
-            "budgets/charged": ("body.status.conditions",),
-            **_worded_otherwise(
-                *("lists/broken-number", "lists/broken-selector", "lists/broken-value"),
-                *("lists/limit-odd", "lists/version-odd", "pods-deleted/grace-odd", "pods-deleted/options-odd"),
-                *("methods/protobuf-cut", "methods/protobuf-odd", "pods-created/a-list"),
-            ),
             **_worded_otherwise(
                 *("nodes/taint-odd", "budgets/both", "budgets/selector-odd", "workloads/strategy-odd"),
                 *("jobs/own-selector", "pods-refused/port", "pods-refused/topology-skew"),

@@ -10,8 +10,6 @@ from tests.support.controlplane import ControlPlane
 from tests.support.real_cluster import ADMIN
 
 Answers = dict[str, dict[str, Any]]
-CONTROLLERS_WORK = ("TaintNodesByCondition",)
-"""New nodes are tainted by a plugin there, and by the controller of nodes here, which is not compared."""
 
 
 async def of_sandbox() -> Answers:
@@ -21,7 +19,7 @@ async def of_sandbox() -> Answers:
 
 
 async def of_real_server(built: Path) -> Answers:
-    """What a real API server of these binaries answers; no controllers, all its admission plugins at work but one."""
-    async with ControlPlane(built, controllers=False, without_plugins=CONTROLLERS_WORK) as plane:
+    """What a real API server of these binaries answers; no controllers, all its admission plugins at work."""
+    async with ControlPlane(built, controllers=False, without_plugins=()) as plane:
         authority = str(plane.directory / "ca.crt")
         return await answers(Server(url=plane.url, token=f"token-of-{ADMIN}", authority=authority), STORIES)
