@@ -1,5 +1,6 @@
 """The rights of the manifests, taken away one by one: the service says what it lacks, goes on, and recovers."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -254,6 +255,40 @@ async def test_without_its_lease_a_service_stands_by_and_says_why(real: RealClus
                     assert await process.terminate() == 0
         finally:
             await rights.revoke()
+
+
+async def test_who_may_not_renew_its_lease_any_more_says_so_and_ends(real: RealCluster, tmp_path: Path) -> None:
+    async with running_cluster(services=()) as cluster, asyncio.TaskGroup() as group:
+        for name in ("scheduler", "controller"):
+            group.create_task(loses_its_lease(real, cluster, tmp_path, name), name=name)
+
+
+async def loses_its_lease(real: RealCluster, cluster: Cluster, directory: Path, name: str) -> None:
+    """Take the right to renew away from the holder; it ends, as it cannot know that it is alone, and is started again."""
+    rights = Rights(real, name)
+    await rights.grant()
+    token = await real.service_account_token(NAMESPACE, rights.name)
+    kubeconfig = real.kubeconfig(directory / f"{name}.kubeconfig", user=rights.name, token=token)
+    lease = f"{NAMESPACE}/{rights.name}"
+    said = 'cannot patch resource "leases"'
+    try:
+        async with cluster.process(name, kubeconfig=kubeconfig, lease=lease) as holder:
+            await eventually(partial(is_ready, holder.service), "it is ready", PATIENCE_S)
+            await rights.without("patch", "leases", "Role")
+            await eventually(partial(complains, holder.service, said), f"it says what it may not: {said}", PATIENCE_S)
+            assert (await holder.service.samples())[f"gangline_{name}_ready"] == 0
+            assert await holder.exit_code() == 1
+            assert any(said in str(value) for line in holder.records() for value in line.values())
+        await rights.all("Role")
+        async with cluster.process(name, kubeconfig=kubeconfig, lease=lease) as again:
+            await eventually(partial(is_ready, again.service), "it is ready again", PATIENCE_S)
+            assert await again.terminate() == 0
+    finally:
+        await rights.revoke()
+
+
+async def complains(service: Service, text: str) -> bool:
+    return any(text in one for one in await service.problems())
 
 
 async def stands_by(service: Service, verb: str) -> bool:

@@ -256,6 +256,16 @@ async def test_a_call_that_hangs_does_not_hold_the_lease(client: Client, server:
     assert lease.problem == "no answer in time"
 
 
+async def test_what_the_last_whole_try_was_told_is_what_is_said_at_the_end(client: Client, server: LeaseServer) -> None:
+    time = Time()
+    lease = holder_of(client, time)
+    await lease.acquire()
+    server.mood = "broken"
+
+    with pytest.raises(LeaseLost, match=r"last problem: .*503"):
+        await lease.run()
+
+
 async def test_a_release_that_hangs_is_given_up(client: Client, server: LeaseServer) -> None:
     lease = LeaseHolder(client, KEY, "me", timing=HANGS)
     await lease.acquire()
