@@ -14,7 +14,7 @@ from gangline.contract.meta import Key
 from gangline.kube.wire.errors import Conflict
 from gangline.kube.wire.resources import PODS
 from tests.support.cluster import Cluster, running_cluster
-from tests.support.kustomize import MANIFESTS, Object, render
+from tests.support.kustomize import MANIFESTS, Object, render, render_with
 from tests.support.manifests import gang, nodes, pods
 from tests.support.real_cluster import RealCluster
 from tests.support.services import Service, eventually
@@ -55,11 +55,11 @@ class Right(NamedTuple):
 class Rights:
     """The rights of one service, as the manifests grant them, on a cluster."""
 
-    def __init__(self, real: RealCluster, service: str) -> None:
+    def __init__(self, real: RealCluster, service: str, rendered: list[Object] | None = None) -> None:
         self._real = real
         self.name = f"gangline-{service}"
-        rendered = [each for each in render(MANIFESTS / "base") if each["kind"] in PATHS]
-        self._objects = [each for each in rendered if each["metadata"]["name"] == self.name]
+        found = [each for each in rendered or render(MANIFESTS / "base") if each["kind"] in PATHS]
+        self._objects = [each for each in found if each["metadata"]["name"] == self.name]
 
     async def grant(self) -> None:
         """Create the ServiceAccount, its roles and their bindings."""
@@ -103,10 +103,10 @@ def _without(rule: dict[str, Any], verb: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def serving(
-    real: RealCluster, directory: Path, name: str, **settings: Any
+    real: RealCluster, directory: Path, name: str, rendered: list[Object] | None = None, **settings: Any
 ) -> AsyncIterator[tuple[Cluster, Service, Rights]]:
     """A cluster where one service has nothing but the rights of its manifest; the other may do everything."""
-    rights = Rights(real, name)
+    rights = Rights(real, name, rendered)
     other = next(each for each in ("scheduler", "controller") if each != name)
     async with running_cluster(nodes(1, room=ROOM), services=(other,)) as cluster:
         await rights.grant()
@@ -234,6 +234,16 @@ async def test_each_right_that_is_missing_is_said_and_everything_else_goes_on(
         for group in list(cluster.groups.values()):
             if not group.metadata.name.endswith("-after"):
                 await cluster.delete("PodGroup", group.metadata.name)
+
+
+async def test_each_right_that_a_component_adds_is_missed_too(real: RealCluster, tmp_path: Path) -> None:
+    base = Rights(real, "scheduler").granted()
+    rendered = render_with(tmp_path, "pdb-gangs", overlay="default")
+    async with serving(real, tmp_path, "scheduler", rendered, budget_gangs=True) as (cluster, service, rights):
+        taken = [Right(verb, "poddisruptionbudgets") for verb in ("list", "watch")]
+        assert {(each.verb, each.resource) for each in taken} == rights.granted() - base
+        for number, right in enumerate(taken):
+            await check(cluster, service, rights, right, f"g{number}")
 
 
 @pytest.mark.parametrize("name", ["scheduler", "controller"])
