@@ -490,6 +490,9 @@ KINDS: Final = Story(
             "get events --field-selector source=job-controller,reason=Completed -o |jsonpath={.items[*].reason}|",
             row="get --field-selector",
         ),
+        step("create -f -", _job("late", "600", parallelism=2, completions=2, activeDeadlineSeconds=1)),
+        step("wait job/late --for=condition=failed --timeout=60s", row="wait --for=condition"),
+        step("get job late -o jsonpath={.status.failed}", row="get -o jsonpath"),
     ),
 )
 

@@ -36,6 +36,8 @@ class Tally:
         """As they were last seen, by UID."""
         self.dismissed: set[str] = set()
         """Pods that the controller itself has removed: their end is no failure."""
+        self.stopped: dict[str, bool] = {}
+        """Pods that were removed because the Job ended, and whether they have ended: counted as failed, and no reason to fail."""
         self.last_failure: tuple[int, datetime] | None = None
         """Number of failures when there was last one more, and when that was."""
 
@@ -43,6 +45,8 @@ class Tally:
         """Note how a pod ended; one that is gone before it finished has failed."""
         if pod.status.phase == "Succeeded":
             self.succeeded[pod.metadata.uid] = indexed.index_of(pod)
+        elif (pod.status.phase == "Failed" or is_gone) and pod.metadata.uid in self.stopped:
+            self.stopped[pod.metadata.uid] = True
         elif (pod.status.phase == "Failed" or is_gone) and pod.metadata.uid not in self.dismissed:
             self.failed[pod.metadata.uid] = pod
 
@@ -54,6 +58,8 @@ class Count(Struct, frozen=True, kw_only=True):
     terminating: int
     succeeded: int
     failed: int
+    stopped: int
+    """How many of those have failed because the Job ended."""
     completed: frozenset[int]
     fatal: str | None
     """Why the Job fails at once."""
@@ -89,9 +95,7 @@ class Jobs:
         count = _count(job, pods, tally)
         left_s = _until_deadline(job, world)
         verdict = _verdict(job, count, is_late=left_s is not None and left_s <= 0)
-        actions, again_in_s = (
-            _fill(job, count, tally, world) if verdict is None else (_dismiss(count.active, tally), None)
-        )
+        actions, again_in_s = _fill(job, count, tally, world) if verdict is None else (_stop(count.active, tally), None)
         status = _status(job, count, verdict, world.now)
         written = set_status(job, status, "ready", "terminating", times="lastProbeTime", uncountedTerminatedPods={})
         waits = [wait for wait in (again_in_s, left_s) if wait is not None]
@@ -138,11 +142,13 @@ def _count(job: Job, pods: list[RunPod], tally: Tally) -> Count:
     is_indexed = job.spec.completion_mode == indexed.INDEXED
     succeeded = len(completed) if is_indexed else len(tally.succeeded)
     failures = [failurepolicy.judged(job, pod) for pod in tally.failed.values()]
+    stopped = sum(tally.stopped.values())
     return Count(
         active=tuple(pod for pod in pods if is_active(pod)),
         terminating=sum(bool(pod.metadata.deletion_timestamp) and not is_finished(pod) for pod in pods),
         succeeded=max(succeeded, job.status.succeeded),
-        failed=max(sum(failure.counts for failure in failures), job.status.failed),
+        failed=max(sum(failure.counts for failure in failures) + stopped, job.status.failed),
+        stopped=stopped,
         completed=frozenset(completed if is_indexed else ()),
         fatal=next((failure.fatal for failure in failures if failure.fatal), None),
         restarts=sum(restarts(pod) for pod in pods if pod.spec.restart_policy == "OnFailure"),
@@ -175,6 +181,13 @@ def _dismiss(pods: Iterable[RunPod], tally: Tally) -> tuple[Action, ...]:
     return tuple(delete(pod) for pod in chosen)
 
 
+def _stop(pods: Iterable[RunPod], tally: Tally) -> tuple[Action, ...]:
+    chosen = tuple(pods)
+    for pod in chosen:
+        tally.stopped.setdefault(pod.metadata.uid, False)
+    return tuple(delete(pod) for pod in chosen)
+
+
 def _verdict(job: Job, count: Count, *, is_late: bool) -> Condition | None:
     """Say how the Job ends, as the condition that announces it."""
     for condition in job.status.conditions or ():
@@ -182,7 +195,7 @@ def _verdict(job: Job, count: Count, *, is_late: bool) -> Condition | None:
             return condition
     if count.fatal:
         return _true("FailureTarget", "PodFailurePolicy", count.fatal)
-    if count.failed > job.spec.backoff_limit or count.restarts > job.spec.backoff_limit:
+    if count.failed - count.stopped > job.spec.backoff_limit or count.restarts > job.spec.backoff_limit:
         return _true("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
     if is_late:
         return _true("FailureTarget", "DeadlineExceeded", "Job was active longer than specified deadline")

@@ -114,7 +114,7 @@ def test_first_failure_beyond_the_limit_fails_the_job_and_removes_the_others() -
         bench.see(mine(name, phase="Failed", deleting=True))
     last = bench.decide()
     assert conditions_of(last) == dict.fromkeys(["FailureTarget", "Failed"], "BackoffLimitExceeded")
-    assert status_of(last.actions)["failed"] == 1
+    assert status_of(last.actions)["failed"] == 3
 
 
 def test_replacements_wait_longer_after_each_failure() -> None:
@@ -194,6 +194,19 @@ def test_deadline_ends_the_job() -> None:
     late = bench.decide(later(30))
     assert conditions_of(late)["FailureTarget"] == "DeadlineExceeded"
     assert deleted(late) == ["a"]
+
+
+def test_what_a_deadline_stops_counts_as_failed_and_is_not_why_the_job_fails() -> None:
+    spec = {"activeDeadlineSeconds": 30, "backoffLimit": 0, "parallelism": 2, "completions": 2}
+    bench = Bench(job("sums", **spec, status={"startTime": timestamp(NOW)}), mine("a"), mine("b"))
+
+    bench.decide(later(30))
+    bench.lose(mine("a"))
+    bench.see(mine("b", phase="Failed", deleting=True))
+    last = bench.decide(later(31))
+
+    assert conditions_of(last) == dict.fromkeys(["FailureTarget", "Failed"], "DeadlineExceeded")
+    assert status_of(last.actions)["failed"] == 2
 
 
 def test_a_deadline_as_long_as_can_be_is_none() -> None:
