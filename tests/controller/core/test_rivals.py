@@ -1,6 +1,6 @@
 """Giving way to another writer of the phase, and to no one else."""
 
-from controller.core.rivals import QUIET_S, Rivals, Verdict
+from controller.core.rivals import Rivals, Verdict
 
 UID = "uid-1"
 
@@ -29,13 +29,13 @@ class War:
 
 def test_three_reversals_within_a_minute_make_us_give_way_for_ten_minutes() -> None:
     war, gave_way = War(), []
-    for now in (0.0, 20.0, 40.0):
+    for now in (0.0, 20.0, 59.0):
         war.we_write()
         gave_way.append(war.they_write(now))
     assert gave_way == [False, False, True]
-    assert war.rivals.quiet_s(UID, 41.0) == QUIET_S - 1.0
-    assert war.rivals.quiet_count(41.0) == 1
-    assert war.rivals.quiet_s(UID, 40.0 + QUIET_S) == 0.0
+    assert war.rivals.quiet_s(UID, 60.0) == 599.0
+    assert war.rivals.quiet_count(60.0) == 1
+    assert war.rivals.quiet_s(UID, 659.0) == 0.0
 
 
 def test_counts_alone_are_worth_a_quarrel_once_we_insist() -> None:

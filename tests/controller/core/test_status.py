@@ -57,6 +57,8 @@ def test_phase_and_counts(
 OCCUPIED = [
     # id, start phase, stored, owners of the pods (oldest first), expected
     ("no owner keeps the old value", "Pending", "test", [[], []], "test"),
+    ("written anew when the phase leaves Pending", "Pending", "test", [["a"], ["a"]], "ns/a"),
+    ("and when it has none yet", "", "test", [["a"], ["a"]], "ns/a"),
     ("only the oldest pod is asked", "Pending", None, [["old"], ["new"]], "ns/old"),
     ("empty is filled in any phase", "Running", None, [["a"], ["a"]], "ns/a"),
     ("set is kept in any phase but Pending", "Running", "test", [["a"], ["a"]], "test"),

@@ -19,10 +19,11 @@ def gang_that_lost_one(*, rest: int = 2) -> Script:
     return script
 
 
-def test_equal_priority_does_not_get_the_room_of_a_lost_member() -> None:
+@pytest.mark.parametrize("priority", [0, -1], ids=["equal", "lower"])
+def test_equal_and_lower_priority_do_not_get_the_room_of_a_lost_member(priority: int) -> None:
     script = gang_that_lost_one()
 
-    script.observe(pod("other"))
+    script.observe(pod("other", priority=priority))
 
     assert script.binds == []
     assert script.reasons == {"other": "HeldForGang"}
