@@ -201,3 +201,14 @@ async def test_d34_room_that_another_scheduler_takes_in_the_meantime_is_reported
         await cluster.until(lambda: cluster.phase("g") == "Failed", "the group says that it has failed")
         reasons = {one.type: one.reason for one in cluster.group("g").status.conditions or ()}
         assert reasons["Scheduled"] == "MembersFailed"
+
+
+async def test_what_is_said_goes_behind_the_binds() -> None:
+    async with running_cluster(nodes(1, cpu="4"), services=("controller",)) as cluster:
+        await cluster.create(*pods(4, "small"), pod("large", requests={"cpu": 9}))
+        await cluster.faults(on_binds(Delay(0.4)))
+        await cluster.start("scheduler", bind_concurrency=1)
+        await cluster.until(lambda: cluster.reasons("large") == ["Unschedulable"], "it says why it waits")
+        changes = [line for line in await cluster.log() if (line["resource"], line["type"]) == ("pods", "MODIFIED")]
+        said = next(place for place, line in enumerate(changes) if line["key"] == "default/large")
+        assert [line for line in changes[:said] if line["object"]["spec"].get("nodeName")], "a bind went first"

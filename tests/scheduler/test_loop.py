@@ -14,7 +14,8 @@ from gangline.kube.client import connect
 from gangline.kube.clock import MonotonicClock
 from gangline.kube.recorder import EventRecorder
 from scheduler.binder import Binder
-from scheduler.core.events import KindSynced, PodObserved, SettingsGiven
+from scheduler.core.events import ConditionAnswered, ConditionOutcome, KindSynced, PodObserved, SettingsGiven
+from scheduler.core.instructions import Bind, BindGang, WriteCondition
 from scheduler.core.machine import Scheduler
 from scheduler.inbox import Inbox
 from scheduler.loop import STEP_S, Executor, Loop, Pace
@@ -24,9 +25,12 @@ from tests.support.scripted_api import Answer, ScriptedApi
 
 
 class Harness:
-    def __init__(self, scheduler: Scheduler, inbox: Inbox, loop: Loop, metrics: CollectorRegistry) -> None:
+    def __init__(
+        self, scheduler: Scheduler, inbox: Inbox, executor: Executor, loop: Loop, metrics: CollectorRegistry
+    ) -> None:
         self.scheduler = scheduler
         self.inbox = inbox
+        self.executor = executor
         self.loop = loop
         self._metrics = metrics
 
@@ -59,8 +63,9 @@ async def looping(directory: Path) -> AsyncIterator[Harness]:
         )
         recorder = EventRecorder(client, component="gangline", instance="test")
         writer = StatusWriter(client, recorder, inbox.answer, metrics, clock=clock, rate=1.0, binds_wait=binder.is_busy)
-        loop = Loop(scheduler, inbox, Executor(binder, writer), metrics, clock=clock)
-        yield Harness(scheduler, inbox, loop, registry)
+        executor = Executor(binder, writer)
+        loop = Loop(scheduler, inbox, executor, metrics, clock=clock)
+        yield Harness(scheduler, inbox, executor, loop, registry)
 
 
 async def test_nothing_is_decided_after_it_was_told_to_stop(tmp_path: Path) -> None:
@@ -79,6 +84,20 @@ async def test_nothing_is_decided_after_it_was_told_to_stop(tmp_path: Path) -> N
 
         assert harness.unplaced == 1
         assert harness.scheduler.sizes().cached["pods"] == 1
+
+
+async def test_a_bind_drops_what_was_to_be_said_of_its_pod(tmp_path: Path) -> None:
+    says = WriteCondition(
+        uid="u", namespace="ns", name="p", resource_version="1", attempt=3, reason="Unschedulable", message="why"
+    )
+    bind = Bind(uid="u", namespace="ns", name="p", node="n", attempt=4)
+    async with looping(tmp_path) as harness:
+        harness.executor.submit([says], 1)
+        assert harness.inbox.take(9) == []
+
+        harness.executor.submit([BindGang(gang="ns/Pod/p", binds=(bind,), nothing_bound=True)], 2)
+
+        assert harness.inbox.take(9) == [ConditionAnswered(uid="u", attempt=3, outcome=ConditionOutcome.DROPPED)]
 
 
 @pytest.mark.parametrize(
