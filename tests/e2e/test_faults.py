@@ -212,3 +212,19 @@ async def test_what_is_said_goes_behind_the_binds() -> None:
         changes = [line for line in await cluster.log() if (line["resource"], line["type"]) == ("pods", "MODIFIED")]
         said = next(place for place, line in enumerate(changes) if line["key"] == "default/large")
         assert [line for line in changes[:said] if line["object"]["spec"].get("nodeName")], "a bind went first"
+
+
+async def test_what_is_said_has_a_budget_of_its_own() -> None:
+    async with running_cluster(nodes(1, cpu="1"), services=("controller",)) as cluster:
+        await cluster.create(*pods(4, "large", requests={"cpu": 9}))
+        await cluster.start("scheduler", condition_rate=0.001, grace_s=0.1)
+        await cluster.until(
+            lambda: all("FailedScheduling" in cluster.said_of("Pod", f"large-{n}") for n in range(4)), "all are decided"
+        )
+        await cluster.until(lambda: cluster.reasons("large").count("Unschedulable") == 1, "one may say so")
+        await cluster.create(pod("small"))
+        await cluster.until(lambda: cluster.running("small") == 1, "binds need no such budget")
+        await cluster.see()
+        assert cluster.reasons("large").count("Unschedulable") == 1
+        await cluster.stop("scheduler")
+        await cluster.start("scheduler")
