@@ -85,13 +85,9 @@ def sandbox(  # noqa: PLR0913 - options
         from gangline.sandbox.cluster import Sandbox  # noqa: PLC0415 - heavy, and needs an extra
         from gangline.sandbox.reconciling.world import Pace  # noqa: PLC0415
 
-    node_groups(nodes, cpu, memory, cluster)  # refuses before anything starts
     make = partial(
         Sandbox,
-        nodes=nodes,
-        cpu=cpu,
-        memory=memory,
-        cluster_file=cluster,
+        groups=node_groups(nodes, cpu, memory, cluster),
         port=port,
         kubeconfig=kubeconfig,
         bare=bare,
@@ -104,7 +100,6 @@ def serve(make: Callable[[], "Sandbox"], *, quiet: bool) -> int:
     """Run a sandbox until a signal, with a live view where there is a terminal; return the exit code."""
     from gangline.cli.live.screen import LastLine, Screen  # noqa: PLC0415 - heavy
     from gangline.cli.terminal import console  # noqa: PLC0415
-    from gangline.sandbox.kubelets.nodes import ClusterFileError  # noqa: PLC0415 - heavy, and needs an extra
 
     screen = console()
     is_live = screen.is_terminal and not quiet
@@ -116,7 +111,7 @@ def serve(make: Callable[[], "Sandbox"], *, quiet: bool) -> int:
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(sandbox)
-            except (ClusterFileError, OSError) as error:
+            except OSError as error:
                 raise StartError(str(error)) from error
             where = (
                 f"API server  {sandbox.url}",

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from gangline.kube.client import Client, connect
 from gangline.sandbox.apiserver.server import ApiServer
 from gangline.sandbox.controllers.run import run_controllers
-from gangline.sandbox.kubelets.nodes import NodeGroup, checked, read_cluster_file, uniform
+from gangline.sandbox.kubelets.nodes import NodeGroup, uniform
 from gangline.sandbox.kubelets.run import heartbeat_for, register_nodes, run_kubelets
 from gangline.sandbox.reconciling.world import Pace
 
@@ -21,28 +21,23 @@ USER_AGENT: Final = "gangline-sandbox"
 class Sandbox:
     """A small Kubernetes; an async context manager.
 
-    Nodes are `nodes` equal ones, or those of `cluster_file`. `bare` starts the API server alone: no kubelets, no
+    `groups` are its nodes; what no node can be is refused where they are made. `bare` starts the API server alone: no kubelets, no
     controllers, no nodes. The kubeconfig is written to `kubeconfig`, else to a temporary directory that goes with the
     sandbox. If a part of the sandbox dies, the task that entered it is cancelled and leaving it raises the error.
     Nodes renew leases every `heartbeat_s` seconds, and so lose touch when they stop; None: as often as suits their number.
-    Entering raises `ClusterFileError`.
     """
 
-    def __init__(  # noqa: PLR0913 - what there is to choose
+    def __init__(
         self,
         *,
-        nodes: int = 3,
-        cpu: str = "8",
-        memory: str = "32Gi",
-        cluster_file: Path | None = None,
+        groups: Sequence[NodeGroup] = uniform(3, cpu="8", memory="32Gi"),
         port: int = 0,
         kubeconfig: Path | None = None,
         bare: bool = False,
         pace: Pace | None = None,
         heartbeat_s: float | None = None,
     ) -> None:
-        self._uniform = uniform(nodes, cpu=cpu, memory=memory)
-        self._cluster_file = cluster_file
+        self._groups = groups
         self._bare = bare
         self._pace = pace or Pace()
         self._heartbeat_s = heartbeat_s
@@ -62,7 +57,6 @@ class Sandbox:
         return self._kubeconfig
 
     async def __aenter__(self) -> Self:
-        groups = read_cluster_file(self._cluster_file) if self._cluster_file else checked(self._uniform)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._server)
             if self._kubeconfig is None:
@@ -71,7 +65,7 @@ class Sandbox:
             self._server.kubeconfig(self._kubeconfig)
             if not self._bare:
                 client = await stack.enter_async_context(connect(str(self._kubeconfig), user_agent=USER_AGENT))
-                await self._start(client, groups, stack)
+                await self._start(client, stack)
             self._stack = stack.pop_all()
         return self
 
@@ -80,10 +74,10 @@ class Sandbox:
     ) -> None:
         await self._stack.__aexit__(kind, error, traceback)
 
-    async def _start(self, client: Client, groups: tuple[NodeGroup, ...], stack: AsyncExitStack) -> None:
-        await register_nodes(client, groups)
+    async def _start(self, client: Client, stack: AsyncExitStack) -> None:
+        await register_nodes(client, self._groups)
         background = await stack.enter_async_context(_Background())
-        heartbeat_s = self._heartbeat_s or heartbeat_for(sum(len(group.node_names) for group in groups))
+        heartbeat_s = self._heartbeat_s or heartbeat_for(sum(len(group.node_names) for group in self._groups))
         background.start(
             "kubelets", run_kubelets(client, every_node=True, heartbeat_s=heartbeat_s, speed=self._pace.speed)
         )

@@ -97,7 +97,7 @@ class SandboxBackend:
     @asynccontextmanager
     async def serve(self, kubeconfig: Path, pace: Pace) -> AsyncIterator[Serving]:
         async with (
-            Sandbox(nodes=0, pace=pace, kubeconfig=kubeconfig) as sandbox,
+            Sandbox(groups=(), pace=pace, kubeconfig=kubeconfig) as sandbox,
             connect(str(kubeconfig), user_agent=USER_AGENT) as client,
         ):
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, "", crd())

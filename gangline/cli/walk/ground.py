@@ -29,7 +29,7 @@ from gangline.kube.wire.resources import (
     Resource,
 )
 from gangline.sandbox.cluster import Sandbox
-from gangline.sandbox.kubelets.nodes import KUBELET_LABEL
+from gangline.sandbox.kubelets.nodes import KUBELET_LABEL, uniform
 from gangline.sandbox.kubelets.run import register_nodes, run_kubelets
 from gangline.sandbox.objects.meta import Thing
 
@@ -56,7 +56,7 @@ class Ground(Struct, frozen=True):
 async def sandboxed(kubeconfig: Path) -> AsyncIterator[Ground]:
     """Start a sandbox, and write a kubeconfig for it."""
     async with (
-        Sandbox(nodes=1, cpu=NODE_CPU, memory=NODE_MEMORY, kubeconfig=kubeconfig) as sandbox,
+        Sandbox(groups=uniform(1, cpu=NODE_CPU, memory=NODE_MEMORY), kubeconfig=kubeconfig) as sandbox,
         connect(str(kubeconfig), user_agent=USER_AGENT) as client,
     ):
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, "", crd())

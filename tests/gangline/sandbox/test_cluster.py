@@ -24,7 +24,7 @@ from gangline.kube.wire.resources import (
     Resource,
 )
 from gangline.sandbox.cluster import Sandbox
-from gangline.sandbox.kubelets.nodes import STOPPED_ANNOTATION, ClusterFileError, NodeGroup
+from gangline.sandbox.kubelets.nodes import STOPPED_ANNOTATION, ClusterFileError, NodeGroup, read_cluster_file, uniform
 from gangline.sandbox.kubelets.podlife import EXIT_CODE_ANNOTATION, RUN_SECONDS_ANNOTATION
 from gangline.sandbox.kubelets.run import register_nodes, run_kubelets
 from gangline.sandbox.objects.apps import Deployment, ReplicaSet, StatefulSet
@@ -39,13 +39,14 @@ from tests.support.watching import until
 
 CRON_JOBS, STATEFUL_SETS = RESOURCES[CronJob], RESOURCES[StatefulSet]
 GONE = (None, True)
+ONE_NODE = uniform(1, cpu="8", memory="32Gi")
 QUICK = Pace(lost_node_s=0.1, job_backoff_s=0.1)
 
 
 @pytest.fixture
 async def client() -> AsyncIterator[Client]:
     async with (
-        Sandbox(nodes=2, cpu="4", memory="8Gi", pace=QUICK) as sandbox,
+        Sandbox(groups=uniform(2, cpu="4", memory="8Gi"), pace=QUICK) as sandbox,
         connect(str(sandbox.kubeconfig), user_agent="test") as connected,
     ):
         yield connected
@@ -338,7 +339,7 @@ async def test_cluster_file_says_which_nodes_there_are(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump({"nodes": groups}))
 
     async with (
-        Sandbox(cluster_file=file, kubeconfig=tmp_path / "kubeconfig") as sandbox,
+        Sandbox(groups=read_cluster_file(file), kubeconfig=tmp_path / "kubeconfig") as sandbox,
         connect(str(sandbox.kubeconfig), user_agent="test") as client,
     ):
         nodes, _ = await client.list(NODES, RunNode)
@@ -361,13 +362,12 @@ async def test_cluster_file_says_which_nodes_there_are(tmp_path: Path) -> None:
         pytest.param("nodes: [{name: a, count: -1}]", "count", id="negative count"),
     ],
 )
-async def test_bad_cluster_file_is_named_with_its_problem(tmp_path: Path, text: str, problem: str) -> None:
+def test_bad_cluster_file_is_named_with_its_problem(tmp_path: Path, text: str, problem: str) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(text)
 
     with pytest.raises(ClusterFileError) as caught:
-        async with Sandbox(cluster_file=file):
-            pass
+        read_cluster_file(file)
 
     assert str(file) in str(caught.value)
     assert problem in str(caught.value)
@@ -380,7 +380,7 @@ async def test_bare_sandbox_has_neither_nodes_nor_controllers() -> None:
 
 
 async def test_body_keeps_its_own_exception_and_nothing_is_left() -> None:
-    sandbox = Sandbox(nodes=1)
+    sandbox = Sandbox(groups=ONE_NODE)
 
     with pytest.raises(LookupError, match="mine"):
         async with sandbox:
@@ -437,7 +437,7 @@ def is_recent(lease: Lease) -> bool:
 
 async def test_a_node_that_stops_is_tainted_and_loses_its_pods() -> None:
     async with (
-        Sandbox(nodes=1, pace=Pace(speed=1000), heartbeat_s=0.5) as sandbox,
+        Sandbox(groups=ONE_NODE, pace=Pace(speed=1000), heartbeat_s=0.5) as sandbox,
         connect(str(sandbox.kubeconfig), user_agent="test") as client,
     ):
         pod = {"metadata": {"name": "p"}, "spec": {**always(template("p"))["spec"], "nodeName": "node-0"}}
@@ -457,7 +457,7 @@ async def test_a_node_that_stops_is_tainted_and_loses_its_pods() -> None:
 
 async def test_speed_lets_long_jobs_end_soon() -> None:
     async with (
-        Sandbox(nodes=1, pace=Pace(speed=3600)) as sandbox,
+        Sandbox(groups=ONE_NODE, pace=Pace(speed=3600)) as sandbox,
         connect(str(sandbox.kubeconfig), user_agent="test") as client,
     ):
         body = template("sums", **{RUN_SECONDS_ANNOTATION: "1800"})
@@ -470,7 +470,7 @@ async def test_speed_lets_long_jobs_end_soon() -> None:
 
 async def test_cron_job_starts_jobs_and_keeps_the_last_ones() -> None:
     async with (
-        Sandbox(nodes=1, pace=Pace(speed=3600)) as sandbox,
+        Sandbox(groups=ONE_NODE, pace=Pace(speed=3600)) as sandbox,
         connect(str(sandbox.kubeconfig), user_agent="test") as client,
     ):
         body = template("tick", **{RUN_SECONDS_ANNOTATION: "1"})

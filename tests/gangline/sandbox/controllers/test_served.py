@@ -36,7 +36,7 @@ async def refuse_lists_of_gadgets(rest: Rest) -> None:
 
 
 async def test_a_kind_that_cannot_be_listed_keeps_no_other_from_being_collected() -> None:
-    async with Sandbox(nodes=0) as sandbox, Rest(sandbox.url) as rest:
+    async with Sandbox(groups=()) as sandbox, Rest(sandbox.url) as rest:
         await refuse_lists_of_gadgets(rest)
         await rest.post(DEFINITIONS, crd())
         group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "g"}}
