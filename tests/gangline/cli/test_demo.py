@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 from urllib.request import urlopen
 
 import pytest
@@ -29,6 +30,21 @@ def pids(output: str) -> list[int]:
     return found
 
 
+def output_of(run: subprocess.Popen[str]) -> IO[str]:
+    assert run.stdout is not None
+    return run.stdout
+
+
+def read_up_to(words: str, output: IO[str]) -> str:
+    """Read whole lines, the last of them the first that makes these words stand in what was read."""
+    seen = ""
+    while words not in seen:
+        line = output.readline()
+        assert line, seen
+        seen += line
+    return seen
+
+
 def test_demo_verifies_every_step_and_leaves_nothing_behind(tmp_path: Path) -> None:
     run = subprocess.run(COMMAND, env=environment(tmp_path), capture_output=True, text=True, check=False)
 
@@ -43,14 +59,10 @@ def test_demo_verifies_every_step_and_leaves_nothing_behind(tmp_path: Path) -> N
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_demo_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     with subprocess.Popen(COMMAND, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as run:
-        assert run.stdout is not None
-        seen = ""
-        while "1/9" not in seen:
-            line = run.stdout.readline()
-            assert line, seen
-            seen += line
+        output = output_of(run)
+        seen = read_up_to("1/9", output)
         run.send_signal(number)
-        run.stdout.read()
+        output.read()
 
     assert run.returncode == 130
     assert not [pid for pid in pids(seen) if is_alive(pid)]
@@ -59,15 +71,11 @@ def test_interrupted_demo_leaves_nothing_behind(tmp_path: Path, number: signal.S
 
 def test_demo_says_at_once_that_a_service_has_died(tmp_path: Path) -> None:
     with subprocess.Popen(COMMAND, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as run:
-        assert run.stdout is not None
-        seen = ""
-        while "2/9" not in seen:
-            line = run.stdout.readline()
-            assert line, seen
-            seen += line
+        output = output_of(run)
+        seen = read_up_to("2/9", output)
         scheduler, controller = pids(seen)
         os.kill(scheduler, signal.SIGKILL)
-        rest = run.stdout.read()
+        rest = output.read()
 
     assert run.returncode == 1
     assert "✘ scheduler ended with exit code -9; its last log lines:" in rest
@@ -89,18 +97,14 @@ sys.exit(not asyncio.run(walk(console, Path(sys.argv[1]), keep=True, steps=STEPS
 def test_kept_demo_stays_up_and_says_how_to_look_around_until_it_is_interrupted(tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-c", KEPT, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-        assert run.stdout is not None
-        seen = ""
-        while "what was applied" not in seen:
-            line = run.stdout.readline()
-            assert line, seen
-            seen += line
+        output = output_of(run)
+        seen = read_up_to("what was applied", output)
         hints = [line.strip() for line in seen.partition("Look around")[2].splitlines()[1:]]
         (page,) = (hint.removeprefix("curl ") for hint in hints if hint.endswith("/debug/gangs"))
         with urlopen(page, timeout=60) as answer:  # noqa: S310 - a page of ours, on loopback
             assert "default/team" in {gang["gang"] for gang in json.load(answer)["gangs"]}
         run.send_signal(signal.SIGINT)
-        rest = run.stdout.read()
+        rest = output.read()
 
     assert {f"export KUBECONFIG={tmp_path}/kubeconfig", "kubectl get pg -w"} <= set(hints)
     assert run.returncode == 0, rest

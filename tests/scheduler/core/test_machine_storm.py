@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -13,7 +13,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 from msgspec.structs import replace
 
@@ -26,6 +25,7 @@ from scheduler.core.machine import Scheduler, Step
 from tests.support.builders import group, job_pod, node, owner, pod
 from tests.support.cluster_model import ClusterModel, Fault, object_name
 from tests.support.script import kinds_synced
+from tests.support.state_machines import run_seeded
 
 ENCODER = msgspec.json.Encoder()
 EVENTS: msgspec.json.Decoder[list[Event]] = msgspec.json.Decoder(list[Event])
@@ -418,20 +418,6 @@ SITUATIONS = (
 @pytest.mark.timeout(1200)
 def test_a_seeded_storm_meets_every_situation() -> None:
     Storm.situations.clear()
-
-    @seed(20261130)
-    class Seeded(Storm):
-        pass
-
-    run_state_machine_as_test(
-        Seeded,
-        settings=settings(
-            max_examples=300,
-            stateful_step_count=50,
-            deadline=None,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_seeded(Storm, 20261130, examples=300)
 
     assert [name for name in SITUATIONS if not Storm.situations[name]] == []

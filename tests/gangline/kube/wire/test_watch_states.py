@@ -5,9 +5,9 @@ import math
 from collections import Counter
 from typing import Any
 
-from hypothesis import HealthCheck, event, given, seed, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from gangline.base.backoff import Backoff
 from gangline.contract.meta import Key
@@ -15,6 +15,7 @@ from gangline.contract.pod import Pod
 from gangline.kube.wire.changes import Change, Observed, Progress, Removed, Synced, Unreadable
 from gangline.kube.wire.errors import ApiError, Forbidden, Gone, Interrupted, ServerError, Silent, Unreachable
 from gangline.kube.wire.watch import Confirm, ListPage, OpenWatch, Wait, WatchMachine
+from tests.support.state_machines import run_seeded
 
 SITUATIONS: Counter[str] = Counter()
 """What has happened in all runs of the machine."""
@@ -388,21 +389,7 @@ EXPECTED = (
 
 def test_a_seeded_run_meets_every_situation() -> None:
     SITUATIONS.clear()
-
-    @seed(20261203)
-    class Seeded(Watching):
-        pass
-
-    run_state_machine_as_test(
-        Seeded,
-        settings=settings(
-            max_examples=200,
-            stateful_step_count=50,
-            deadline=None,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_seeded(Watching, 20261203, examples=200)
 
     assert [situation for situation in EXPECTED if not SITUATIONS[situation]] == []
 
